@@ -1,0 +1,43 @@
+// The opening handshake (RFC 6455 section 4), the client's side: the request, and the check of what comes back.
+//
+// Owner: the worker; pure. The response head is collected by the caller in a borrowed buffer only if it arrives split;
+// find_head_end is linear over all calls if `searched` is passed back in.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/failure.h"
+#include "core/url.h"
+
+namespace onrush {
+
+/// Response heads longer than this fail (docs/decisions): bytes from the status line to the empty line.
+inline constexpr std::size_t kMaxHeadBytes = 16 * 1024;
+
+/// base64(SHA-1(key + GUID)), RFC 6455 section 4.2.2.
+[[nodiscard]] std::string accept_of(std::string_view key);
+
+/// A key from 16 random bytes, base64: 24 characters.
+[[nodiscard]] std::string make_key(std::uint64_t random_high, std::uint64_t random_low);
+
+/// The whole request head. Without subprotocols or extensions.
+void encode_request(const Url& url, std::string_view key, std::string& out);
+
+/// Length of the head including the empty line that ends it, or nothing yet. `searched` = bytes looked at before.
+[[nodiscard]] std::optional<std::size_t> find_head_end(std::string_view bytes, std::size_t searched) noexcept;
+
+/// Could these first bytes of an answer still become an HTTP/1.x status line? False: fail at once as not_http.
+[[nodiscard]] bool may_be_http(std::string_view bytes) noexcept;
+
+/// Verdict on a complete head: Cause::none if the connection is open. `sample` shows what was refused (status line,
+/// Location of a 3xx, the header at fault), at most 200 bytes.
+struct HandshakeVerdict {
+  Failure failure;
+  std::string sample;
+};
+[[nodiscard]] HandshakeVerdict check_response(std::string_view head, std::string_view key);
+
+}  // namespace onrush

@@ -1,0 +1,80 @@
+// Every figure that Onrush takes: one table with name, unit, kind and help, and the enums that index it.
+//
+// Why: the exposition, the report, the plan's expressions and the docs must use the same words, so there is one list.
+// Owner: constant data.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace onrush {
+
+/// Times, each a histogram in microseconds. design: docs/measurement.md says how each is taken.
+enum class Time : std::uint8_t {
+  tcp_connect,       ///< SYN -> established
+  upgrade,           ///< request sent -> verified 101
+  handshake,         ///< start -> open; successes only
+  failed_handshake,  ///< start -> the failure
+  start_lag,         ///< a session due -> started: our own lateness
+  send_lag,          ///< a message due and sendable -> sent: our own lateness
+  round_trip,        ///< sent -> reply
+  response,          ///< due -> reply, for paced messages
+  delivery,          ///< a copy of a broadcast handed to its socket -> received
+  batch_delivery,    ///< a broadcast begun -> this copy received
+  session,           ///< connection open -> closed
+};
+inline constexpr std::size_t kTimes = 11;
+
+/// Counters, since the run began.
+enum class Counter : std::uint8_t {
+  attempted,          ///< connections begun
+  opened,             ///< verified 101
+  failed,             ///< attempts that did not open
+  closed,             ///< opened connections that ended, for whatever reason
+  lost,               ///< closed ones that neither the script nor the plan had ended
+  arrivals,           ///< sessions due in the open model
+  dropped_arrivals,   ///< arrivals for which no user was free
+  messages_sent,      ///< data messages
+  messages_received,  ///< data messages
+  bytes_sent,         ///< on the wire above TCP, handshake and frame headers included
+  bytes_received,
+  requests,           ///< messages that wait for a reply
+  failed_requests,    ///< of them, those without a reply in time or whose connection ended
+  delivered,          ///< first copies of broadcasts received by listening users
+  duplicates,         ///< further copies
+  gaps,               ///< broadcasts that a listener skipped and has not received since
+  reordered,          ///< copies that came after a later one
+};
+inline constexpr std::size_t kCounters = 17;
+
+enum class Kind : std::uint8_t { counter, gauge, histogram };
+
+/// One line of the table.
+struct Metric {
+  std::string_view name;        ///< in plans, summary.json, series.csv: `handshake_time`, `opened`
+  std::string_view prometheus;  ///< `onrush_handshake_time_seconds`, `onrush_connections_opened_total`
+  std::string_view unit;        ///< "us", "connections", "messages", "bytes", ...
+  Kind kind;
+  std::string_view help;
+};
+
+[[nodiscard]] const Metric& describe(Time time) noexcept;
+[[nodiscard]] const Metric& describe(Counter counter) noexcept;
+
+/// By the name used in plans; nothing if there is none.
+[[nodiscard]] std::optional<Time> time_named(std::string_view name) noexcept;
+[[nodiscard]] std::optional<Counter> counter_named(std::string_view name) noexcept;
+
+using Counters = std::array<std::uint64_t, kCounters>;
+
+[[nodiscard]] constexpr std::uint64_t& at(Counters& counters, Counter c) noexcept {
+  return counters[static_cast<std::size_t>(c)];
+}
+[[nodiscard]] constexpr std::uint64_t at(const Counters& counters, Counter c) noexcept {
+  return counters[static_cast<std::size_t>(c)];
+}
+
+}  // namespace onrush

@@ -1,0 +1,135 @@
+// A plan: the whole test as the user wrote it, checked, in plain values.
+//
+// Why: everything after the parser works on a Plan that cannot be wrong, so nothing after it has to check again.
+// Owner: any thread; made by plan_yaml, never changed afterwards. Durations are nanoseconds, rates items a second.
+// Always: names are unique; indices into `scenarios` are in range; rates and lengths are finite and not negative.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/template.h"
+#include "core/threshold.h"
+#include "core/url.h"
+
+namespace onrush {
+
+/// A message's payload: a text template, or that many arbitrary bytes as a binary message.
+struct TextMessage {
+  Template text;
+};
+struct BinaryMessage {
+  std::uint32_t bytes;
+};
+using Message = std::variant<TextMessage, BinaryMessage>;
+
+/// What completes a request: the first message (`any`), the message equal to a text, or the one whose JSON member at
+/// a pointer (RFC 6901) equals a text.
+struct AnyReply {};
+struct TextReply {
+  Template text;
+};
+struct JsonReply {
+  std::string pointer;
+  Template value;
+};
+using Reply = std::variant<AnyReply, TextReply, JsonReply>;
+
+/// How long a user thinks. `uniform` lies between low and high, `exponential` has the mean `low`.
+struct Duration {
+  enum class Kind : std::uint8_t { fixed, uniform, exponential } kind = Kind::fixed;
+  std::int64_t low_ns = 0;
+  std::int64_t high_ns = 0;
+};
+
+struct Step;
+using Steps = std::vector<Step>;
+
+/// Scale of a target's time stamps.
+enum class TimeUnit : std::uint8_t { ns, us, ms, s };
+
+struct ConnectStep {
+  std::int64_t timeout_ns = 30'000'000'000;  ///< over TCP and upgrade together, never re-armed
+};
+struct SendStep {
+  Message message;
+};
+struct RequestStep {
+  Message message;
+  Reply reply;
+  std::int64_t timeout_ns = 30'000'000'000;
+};
+/// Take unsolicited messages until the session ends, or for `for_ns`. The pointers (RFC 6901) are empty when absent.
+struct ListenStep {
+  std::string sequence;    ///< member that numbers the broadcasts from 1
+  std::string batch_sent;  ///< member with the wall clock when the fan-out began
+  std::string sent;        ///< member with the wall clock when this copy was handed to the socket
+  TimeUnit unit = TimeUnit::us;
+  std::optional<std::int64_t> for_ns;
+};
+struct ThinkStep {
+  Duration time;
+};
+/// Endless when neither `times` nor `for_ns` is set. With `every_ns`, iteration n is due at begin + n * every, and
+/// `for_ns` then means exactly the iterations that are due before it has passed.
+struct RepeatStep {
+  std::optional<std::uint32_t> times;
+  std::optional<std::int64_t> for_ns;
+  std::optional<std::int64_t> every_ns;
+  Steps body;
+};
+struct CloseStep {
+  std::uint16_t code = 1000;
+  std::string reason;
+};
+struct DropStep {};  ///< RST, no close handshake
+
+struct Step {
+  std::variant<ConnectStep, SendStep, RequestStep, ListenStep, ThinkStep, RepeatStep, CloseStep, DropStep> what;
+};
+
+struct Scenario {
+  std::string name;
+  double weight = 1;
+  Steps script;
+};
+
+/// What a stage changes. A figure it does not state stays as the stage before left it.
+struct Stage {
+  std::string name;
+  /// Users wanted when the change is done, by scenario; a plain number was shared out by weight.
+  std::map<std::uint32_t, std::uint64_t> users;
+  /// Sessions started a second when the change is done, over all scenarios by weight ...
+  std::optional<double> arrivals;
+  /// ... or for single scenarios.
+  std::map<std::uint32_t, double> arrivals_by_scenario;
+  std::optional<std::int64_t> over_ns;  ///< the change is a linear ramp this long
+  std::optional<double> rate;           ///< the change starts or stops users at this pace, until all have settled
+  std::optional<std::int64_t> for_ns;   ///< then hold
+};
+
+/// A process whose cost is sampled: the one that listens on a TCP port of the coordinator's host.
+struct Observed {
+  std::string name;
+  std::uint16_t port;
+};
+
+enum class OnAgentLoss : std::uint8_t { carry_on, abort };
+
+struct Plan {
+  std::string name;
+  Url target;
+  std::vector<Scenario> scenarios;
+  std::vector<Stage> stages;
+  std::vector<Expression> thresholds;
+  std::vector<Expression> abort;
+  std::vector<Observed> observe;
+  std::uint64_t seed = 1;
+  OnAgentLoss on_agent_loss = OnAgentLoss::carry_on;
+};
+
+}  // namespace onrush
