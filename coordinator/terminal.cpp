@@ -26,8 +26,8 @@ std::string_view environment(const char* name) {
   return value == nullptr ? std::string_view{} : std::string_view{value};
 }
 
-// The locale decides. Without one (containers have none as a rule) the terminal outside most likely speaks UTF-8,
-// unless it is a console with few glyphs or a multiplexer that was itself started without a locale.
+// The locale decides. Without one (containers have none as a rule) the terminal outside most likely speaks
+// UTF-8, unless it is a console with few glyphs or a multiplexer that was itself started without a locale.
 bool speaks_unicode() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const std::string_view locale = environment(name);
@@ -133,20 +133,23 @@ bool Terminal::in_background() const {
   return foreground != -1 && foreground != ::getpgrp();
 }
 
-// A terminal that became narrower has broken the block's lines; counting the pieces finds its first row again.
+// A terminal that became narrower has broken the block's lines; counting the pieces finds its first row
+// again.
 std::string Terminal::go_to_top(int columns) const {
   int rows = 0;
   for (const int width : drawn_widths_) rows += std::max(1, (width + columns - 1) / columns);
   return rows > 0 ? "\r\x1b[" + std::to_string(rows) + "A" : "\r";
 }
 
-// Each line is overwritten and its rest cleared, then what is below: no flicker, since nothing is blank in between.
+// Each line is overwritten and its rest cleared, then what is below: no flicker, since nothing is blank in
+// between.
 std::string Terminal::frame(Size size) {
   // One column stays free: in the last one some terminals wrap at once, others with the next character.
   const ViewStyle style{true, size.columns - 1, options_.unicode};
   std::vector<Line> lines = live_lines(*latest_, style, options_.http);
   // The block and the cursor's line below it must fit, or the top scrolls out of reach.
-  if (lines.size() + 1 > static_cast<std::size_t>(size.rows)) lines.resize(static_cast<std::size_t>(size.rows - 1), Line{true});
+  if (lines.size() + 1 > static_cast<std::size_t>(size.rows))
+    lines.resize(static_cast<std::size_t>(size.rows - 1), Line{true});
   std::string out = go_to_top(size.columns);
   drawn_widths_.clear();
   for (const Line& line : lines) {

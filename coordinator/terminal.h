@@ -1,9 +1,10 @@
-// Draws a run while it runs: a block redrawn in place on a terminal, a line now and then elsewhere, nothing if quiet.
+// Draws a run while it runs: a block redrawn in place on a terminal, a line now and then elsewhere, nothing
+// if quiet.
 //
-// Why: whatever else is printed meanwhile (log lines) must appear above the block, so one object owns the output.
-// Owner: any thread; calls are serialised inside. Never waits for a terminal that has been stopped (ctrl-s): a frame
-// that does not fit is left out. Always: the cursor stands at the begin of the line below the block and nothing of
-// the terminal's state is changed, so even SIGKILL leaves it usable.
+// Why: whatever else is printed meanwhile (log lines) must appear above the block, so one object owns the
+// output. Owner: any thread; calls are serialised inside. Never waits for a terminal that has been stopped
+// (ctrl-s): a frame that does not fit is left out. Always: the cursor stands at the begin of the line below
+// the block and nothing of the terminal's state is changed, so even SIGKILL leaves it usable.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/live.h"
 #include "coordinator/view_text.h"
+#include "core/live.h"
 
 namespace onrush {
 

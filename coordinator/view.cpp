@@ -151,10 +151,10 @@ void Block::stages() {
 
 void Block::connections() {
   const std::string widest = format_count(std::max(live_.wanted, live_.open));
-  std::vector<Line> pieces{Line{style_.unicode}.add_right(format_count(live_.open), static_cast<int>(widest.size()),
-                                                          Tone::strong),
-                           figure("opening", live_.opening), figure("failed", live_.failed, Tone::bad),
-                           figure("lost", live_.lost, Tone::bad)};
+  std::vector<Line> pieces{
+      Line{style_.unicode}.add_right(format_count(live_.open), static_cast<int>(widest.size()), Tone::strong),
+      figure("opening", live_.opening), figure("failed", live_.failed, Tone::bad),
+      figure("lost", live_.lost, Tone::bad)};
   if (live_.arrivals > 0) {
     pieces.push_back(figure("arrivals", live_.arrivals));
     pieces.push_back(figure("dropped", live_.dropped_arrivals, Tone::bad));
@@ -166,8 +166,9 @@ void Block::times(std::string_view label, std::uint64_t count, const std::int64_
   const auto piece = [&](const char* name, std::int64_t time_us) {
     return text(name).add_right(count > 0 ? format_time_us(time_us) : "-", 8);
   };
-  row(label, {piece("p50", p50_p99_max_us[0]), piece("p99", p50_p99_max_us[1]), piece("max", p50_p99_max_us[2]),
-              text(count > 0 ? "of " + format_count(count) + " in this stage" : "none in this stage", Tone::dim)});
+  row(label,
+      {piece("p50", p50_p99_max_us[0]), piece("p99", p50_p99_max_us[1]), piece("max", p50_p99_max_us[2]),
+       text(count > 0 ? "of " + format_count(count) + " in this stage" : "none in this stage", Tone::dim)});
 }
 
 void Block::delivery() {
@@ -193,8 +194,9 @@ void Block::agents() {
   std::vector<Line> pieces{text(fmt::format("{} of {}", live_.agents_alive, live_.agents),
                                 live_.agents_alive < live_.agents ? Tone::bad : Tone::plain)};
   if (has_begun(live_)) {
-    pieces.push_back(text("lag p99 ").add_right(format_time_us(live_.lag_p99_us), 8,
-                                                live_.lag_p99_us > kLateLag_us ? Tone::warn : Tone::plain));
+    pieces.push_back(text("lag p99 ")
+                         .add_right(format_time_us(live_.lag_p99_us), 8,
+                                    live_.lag_p99_us > kLateLag_us ? Tone::warn : Tone::plain));
     if (!live_.busiest_agent.empty())
       pieces.push_back(text("busiest ")
                            .add(text(live_.busiest_agent).cut_to(kNameColumns))
@@ -275,7 +277,8 @@ std::string render_live_line(const Live& live, bool unicode) {
   if (live.asked_rate > 0) line += " of " + format_rate(live.asked_rate);
   add(fmt::format("failed {}  lost {}", format_count(live.failed), format_count(live.lost)));
   if (live.arrivals > 0)
-    add(fmt::format("arrivals {}  dropped {}", format_count(live.arrivals), format_count(live.dropped_arrivals)));
+    add(fmt::format("arrivals {}  dropped {}", format_count(live.arrivals),
+                    format_count(live.dropped_arrivals)));
   add(fmt::format("in {}  out {}", format_rate(live.receive_rate), format_rate(live.send_rate)));
   if (live.handshakes > 0) add("handshake p99 " + format_time_us(live.handshake_p99_us));
   if (live.round_trips > 0) add("round trip p99 " + format_time_us(live.round_trip_p99_us));

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/live.h"
 #include "coordinator/view_text.h"
+#include "core/live.h"
 
 namespace onrush {
 

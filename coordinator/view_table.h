@@ -1,8 +1,9 @@
-// A table whose columns take the room that their cells need, and that gives up its least wanted columns when narrow.
+// A table whose columns take the room that their cells need, and that gives up its least wanted columns when
+// narrow.
 //
 // Why: a figure that is cut in two misleads; a column that is not there does not.
-// Owner: any thread; a value. Always: no line is wider than the style's width unless the columns marked to stay
-// already are (the line is cut then).
+// Owner: any thread; a value. Always: no line is wider than the style's width unless the columns marked to
+// stay already are (the line is cut then).
 #pragma once
 
 #include <string>
@@ -29,7 +30,8 @@ class Table {
 
   /// One cell a column.
   void add_row(std::vector<Line> cells);
-  /// Lines that follow the last row, indented to the begin of `column` if that is shown, else to the table's indent.
+  /// Lines that follow the last row, indented to the begin of `column` if that is shown, else to the table's
+  /// indent.
   void add_note(std::size_t column, Line note);
 
   [[nodiscard]] std::vector<Line> lay_out(const ViewStyle& style) const;

@@ -47,7 +47,8 @@ bool within(const std::array<Range, N>& ranges, std::uint32_t code) {
                      [code](Range range) { return code >= range.first && code <= range.last; });
 }
 
-// Control characters, and those that reorder or hide their neighbours: zero-width, bidirectional, tags, separators.
+// Control characters, and those that reorder or hide their neighbours: zero-width, bidirectional, tags,
+// separators.
 constexpr std::array<Range, 11> kNeverShown{{{0x00, 0x1F},
                                              {0x7F, 0x9F},
                                              {0xAD, 0xAD},
@@ -144,7 +145,7 @@ std::string printable(std::string_view text, bool unicode) {
     } else if (!next.valid || (next.code < 0x80 && within(kNeverShown, next.code))) {
       shown += fmt::format("\\x{:02x}", next.code);
     } else if (within(kNeverShown, next.code) || (!unicode && next.code >= 0x80)) {
-      shown += fmt::format(next.code > 0xFFFF ? "\\U{:06x}" : "\\u{:04x}", next.code);
+      shown += next.code > 0xFFFF ? fmt::format("\\U{:06x}", next.code) : fmt::format("\\u{:04x}", next.code);
     } else {
       shown += text.substr(0, next.bytes);
     }

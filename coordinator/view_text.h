@@ -1,9 +1,10 @@
-// Text for a terminal: lines that know their width in columns, carry a tone and hold nothing that could move a cursor.
+// Text for a terminal: lines that know their width in columns, carry a tone and hold nothing that could move
+// a cursor.
 //
-// Why: close reasons, HTTP status lines and names come from strangers. Whatever enters a Line is made printable first,
-// so no view has to remember it, and a line is cut by the columns it takes, not by its bytes.
-// Owner: any thread; values. Always: a rendered line is no wider than its style allows and holds no control character
-// but the colours of its own tones.
+// Why: close reasons, HTTP status lines and names come from strangers. Whatever enters a Line is made
+// printable first, so no view has to remember it, and a line is cut by the columns it takes, not by its
+// bytes. Owner: any thread; values. Always: a rendered line is no wider than its style allows and holds no
+// control character but the colours of its own tones.
 #pragma once
 
 #include <string>
@@ -67,8 +68,10 @@ class Line {
   bool unicode_;
 };
 
-/// Sets pieces one after another, `gap` columns apart, and goes on below column `indent` when the next would not fit.
-[[nodiscard]] std::vector<Line> flow(Line head, const std::vector<Line>& pieces, int gap, const ViewStyle& style);
+/// Sets pieces one after another, `gap` columns apart, and goes on below column `indent` when the next would
+/// not fit.
+[[nodiscard]] std::vector<Line> flow(Line head, const std::vector<Line>& pieces, int gap,
+                                     const ViewStyle& style);
 
 /// The lines, one below another, each with its newline.
 [[nodiscard]] std::string render(const std::vector<Line>& lines, const ViewStyle& style);
