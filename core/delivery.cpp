@@ -55,15 +55,15 @@ void Deliveries::add(std::uint32_t agent, std::uint32_t second, const BroadcastC
   }
   broadcast.seen_by[agent] = true;
   while (kept_ > kKept) {
-    const auto fullest = std::max_element(streams_.begin(), streams_.end(), [](const Stream& a, const Stream& b) {
-      return a.kept.size() < b.kept.size();
-    });
+    const auto fullest =
+        std::max_element(streams_.begin(), streams_.end(),
+                         [](const Stream& a, const Stream& b) { return a.kept.size() < b.kept.size(); });
     fold_oldest(*fullest);
   }
 }
 
-/// Listeners of an agent that listened from one second to another without a break, as far as the gauge tells: it is
-/// taken at each second's end, so who came or went within a second is not held to have been entitled.
+/// Listeners of an agent that listened from one second to another without a break, as far as the gauge tells:
+/// it is taken at each second's end, so who came or went within a second is not held to have been entitled.
 std::uint64_t Deliveries::heard(std::uint32_t agent, std::uint32_t from, std::uint32_t to) const {
   const std::vector<std::uint32_t>& history = listeners_[agent];
   if (from == 0 || to >= history.size()) return 0;
@@ -107,7 +107,8 @@ void Deliveries::fold_oldest(Stream& stream) {
   Folded& folded = folded_[broadcast.stage];
   account(stream, broadcast, folded);
   if (stream.folded_until)
-    folded.expected += missing(stream, stream.folded_second, broadcast.second, sequence - *stream.folded_until - 1);
+    folded.expected +=
+        missing(stream, stream.folded_second, broadcast.second, sequence - *stream.folded_until - 1);
   stream.folded_until = sequence;
   stream.folded_second = broadcast.second;
   stream.kept.erase(oldest);

@@ -1,8 +1,9 @@
 // The books of broadcasts: who was entitled to each, who got it, and how long the fan-out took.
 //
-// Why: a listener that got nothing reports nothing, so what was not delivered must be reckoned from who listened. An
-// agent that saw nothing of a broadcast counts its listeners as expected; so does a number missing between seen ones.
-// Owner: the aggregate. Always: received <= expected; memory is bounded, the oldest broadcasts are folded into sums.
+// Why: a listener that got nothing reports nothing, so what was not delivered must be reckoned from who
+// listened. An agent that saw nothing of a broadcast counts its listeners as expected; so does a number
+// missing between seen ones. Owner: the aggregate. Always: received <= expected; memory is bounded, the
+// oldest broadcasts are folded into sums.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +35,8 @@ class Deliveries {
   /// `listening_scenarios`: how many scenarios number broadcasts.
   Deliveries(std::uint32_t agents, std::uint32_t scenarios, std::uint32_t listening_scenarios);
 
-  /// Listeners of an agent at the end of a second. Seconds come in order; those left out had as many as the last.
+  /// Listeners of an agent at the end of a second. Seconds come in order; those left out had as many as the
+  /// last.
   void listening(std::uint32_t agent, std::uint32_t second, std::uint64_t listeners);
   void add(std::uint32_t agent, std::uint32_t second, const BroadcastCount& count);
 
@@ -62,7 +64,7 @@ class Deliveries {
     std::map<std::uint64_t, Broadcast> kept;
     std::optional<std::uint64_t> folded_until;  ///< sequence number
     std::uint32_t folded_second = 0;
-    std::vector<std::uint64_t> last_expected;   ///< by agent
+    std::vector<std::uint64_t> last_expected;  ///< by agent
   };
 
   [[nodiscard]] std::uint64_t heard(std::uint32_t agent, std::uint32_t from, std::uint32_t to) const;

@@ -47,13 +47,14 @@ std::optional<double> value_of_figure(Figure figure, bool share, const Evidence&
 
 bool is_rate(const Expression& expression) {
   const auto* figure = std::get_if<Figure>(&expression.subject);
-  return figure != nullptr && (*figure == Figure::connect_rate || *figure == Figure::send_rate ||
-                               *figure == Figure::receive_rate);
+  return figure != nullptr &&
+         (*figure == Figure::connect_rate || *figure == Figure::send_rate || *figure == Figure::receive_rate);
 }
 
 bool is_share(const Expression& expression) {
   const auto* figure = std::get_if<Figure>(&expression.subject);
-  return expression.share || (figure != nullptr && (*figure == Figure::reach || *figure == Figure::connect_pace));
+  return expression.share ||
+         (figure != nullptr && (*figure == Figure::reach || *figure == Figure::connect_pace));
 }
 
 }  // namespace

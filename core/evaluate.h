@@ -1,8 +1,8 @@
 // What an expression of a plan comes to, over the figures of a stage, a second or the whole run.
 //
 // Why: thresholds at the end and aborts while it runs must read an expression alike. Owner: any thread; pure.
-// Always: a time, a share or a rate without anything to take it from has no value and therefore does not hold;
-// a counter without events is 0.
+// Always: a time, a share or a rate without anything to take it from has no value and therefore does not
+// hold; a counter without events is 0.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@ namespace onrush {
 /// The figures that an expression is taken from.
 struct Evidence {
   Counters counters{};
-  Histogram samples;             ///< of the time that the expression names
-  double seconds = 0;            ///< that the counters cover
-  std::uint64_t open = 0;        ///< connections at its end
-  double asked = 0;              ///< connections that the plan asked for ...
+  Histogram samples;                  ///< of the time that the expression names
+  double seconds = 0;                 ///< that the counters cover
+  std::uint64_t open = 0;             ///< connections at its end
+  double asked = 0;                   ///< connections that the plan asked for ...
   std::uint64_t opened_of_asked = 0;  ///< ... and those that opened, in the seconds in which it asked for any
-  std::uint64_t expected = 0;    ///< copies of broadcasts
+  std::uint64_t expected = 0;         ///< copies of broadcasts
   std::uint64_t received = 0;
 };
 

@@ -15,7 +15,8 @@ constexpr std::int64_t kInvalidLag_us = 1'000'000;
 constexpr double kSuspectBusy = 0.95;
 // A tenth of the machine's time taken by its host shows as pauses of whole scheduling slices.
 constexpr double kSuspectSteal = 0.10;
-// Each retransmission adds 200 ms or more (TCP's least timeout) to one sample; ten spoil the p99 of 1,000 a second.
+// Each retransmission adds 200 ms or more (TCP's least timeout) to one sample; ten spoil the p99 of 1,000 a
+// second.
 constexpr std::uint64_t kSuspectRetransmits = 10;
 
 class Causes {
@@ -51,7 +52,8 @@ Judgement judge(const Health& health) {
   if (!(health.cpu_steal <= kSuspectSteal))
     causes.add(fmt::format("{:.0f} % of the CPU stolen", 100 * health.cpu_steal));
   // A dropped packet is never the target's doing, and costs a retransmission: one is enough.
-  if (health.softnet_drops > 0) causes.add(fmt::format("{} packets dropped by this host", health.softnet_drops));
+  if (health.softnet_drops > 0)
+    causes.add(fmt::format("{} packets dropped by this host", health.softnet_drops));
   if (health.retransmits > kSuspectRetransmits)
     causes.add(fmt::format("{} segments retransmitted by this host", health.retransmits));
   // The handshake of each waits for a retransmitted SYN: one second or more.

@@ -1,7 +1,7 @@
 // How far an agent's own second can be trusted: VALID, SUSPECT or INVALID, and why.
 //
-// Why: a generator that was late or starved blames the target for its own faults; so it judges itself, by fixed limits.
-// Owner: any thread; pure.
+// Why: a generator that was late or starved blames the target for its own faults; so it judges itself, by
+// fixed limits. Owner: any thread; pure.
 #pragma once
 
 #include <cstdint>

@@ -25,7 +25,8 @@ Histogram& Measured::of(Time time) {
 void Measured::add(const Measured& other) {
   onrush::add(counters, other.counters);
   for (std::size_t i = 0; i < kTimes; ++i)
-    if (const auto time = static_cast<Time>(i); const Histogram* samples = other.find(time)) of(time).add(*samples);
+    if (const auto time = static_cast<Time>(i); const Histogram* samples = other.find(time))
+      of(time).add(*samples);
 }
 
 }  // namespace onrush
