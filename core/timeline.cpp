@@ -84,19 +84,11 @@ double highest_asked(const StageTimeline& stage) {
   return std::max(asked_rate_at(stage, 0), asked_rate_at(stage, over_s));
 }
 
-<<<<<<< HEAD
 // Of the users base, base + 1, ..., base + n - 1 those of the share: before x there are ceil((x - index) /
 // count).
 std::uint64_t users_of_share(std::uint64_t base, std::uint64_t n, Share share) {
   const auto before = [&](std::uint64_t x) { return (x + share.count - 1 - share.index) / share.count; };
   return before(base + n) - before(base);
-=======
-std::uint64_t peak_of(const StageTimeline& stage) {
-  std::uint64_t users =
-      std::accumulate(stage.users_at_end.begin(), stage.users_at_end.end(), std::uint64_t{0});
-  for (const UserChange& c : stage.users) users += std::max(c.from, c.to) - c.to;
-  return users;
->>>>>>> measure
 }
 
 double mean_s(const Duration& d) {
@@ -176,7 +168,6 @@ std::vector<std::uint64_t> user_bases(const Plan& plan) {
 
 std::uint32_t scenario_of_arrival(const Plan& plan, std::uint64_t k) { return ArrivalMix{plan}.scenario(k); }
 
-<<<<<<< HEAD
 std::uint64_t peak_users(const Plan& plan) { return peak_users(plan, Share{0, 1}); }
 
 std::uint64_t peak_users(const Plan& plan, Share share) {
@@ -213,14 +204,6 @@ std::vector<std::uint64_t> arrivals_by_stage(const Plan& plan) {
   return by_stage;
 }
 
-=======
-std::uint64_t peak_users(const Plan& plan) {
-  std::uint64_t peak = 0;
-  for (const StageTimeline& stage : timeline(plan)) peak = std::max(peak, peak_of(stage));
-  return peak;
-}
-
->>>>>>> measure
 double mean_script_s(const Scenario& scenario) { return mean_s(scenario.script); }
 
 double peak_arrival_sessions(const Plan& plan) {

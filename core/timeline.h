@@ -79,12 +79,9 @@ struct StageTimeline {
 /// Of them, those of one share.
 [[nodiscard]] std::uint64_t peak_users(const Plan& plan, Share share);
 
-<<<<<<< HEAD
 /// Arrivals of each stage over all streams; of a stage that ends when_settled, those of its expected length.
 [[nodiscard]] std::vector<std::uint64_t> arrivals_by_stage(const Plan& plan);
 
-=======
->>>>>>> measure
 /// Seconds that a session takes if the target answers at once, on average; infinite if its script has no end.
 [[nodiscard]] double mean_script_s(const Scenario& scenario);
 
