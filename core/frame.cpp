@@ -118,8 +118,8 @@ HeaderRead read_header(FrameState& state, std::span<const std::uint8_t> bytes,
   return {error.cause == Cause::none ? taken : 0, true, error};
 }
 
-// How much of `payload` may be handed on: all, or what stands before the first wrong byte of a text. The byte
-// with which a text ends inside a character is a wrong one.
+// How much of `payload`, not empty, may be handed on: all, or what stands before the first wrong byte of a
+// text. The byte with which a text ends inside a character is a wrong one.
 std::size_t check_text(FrameState& state, std::span<const std::uint8_t> payload) noexcept {
   const Utf8State before = state.utf8;
   const std::size_t valid = check_utf8(state.utf8, payload);
@@ -147,11 +147,12 @@ Decoded decode(FrameState& state, std::span<const std::uint8_t> bytes,
 
   std::span payload = bytes.first(std::min<std::size_t>(bytes.size(), state.payload_left));
   if (is_text(state)) {
-    // An empty last fragment cannot complete the character that the message ends in.
-    const bool cut_short = state.payload_left == 0 && state.final && state.utf8 != kBetweenCharacters;
-    const std::size_t valid = check_text(state, payload);
-    if (cut_short || (valid == 0 && !payload.empty())) {
-      if (result.taken > 0 && !cut_short) return result;  // the header is taken; the error is the next call's
+    // An empty last fragment cannot complete the character that the message stands in.
+    if (state.payload_left == 0 && state.final && state.utf8 != kBetweenCharacters)
+      return {0, false, {}, kInvalidUtf8};
+    const std::size_t valid = payload.empty() ? 0 : check_text(state, payload);
+    if (valid == 0 && !payload.empty()) {
+      if (result.taken > 0) return result;  // the header is taken; the error is the next call's
       return {0, false, {}, kInvalidUtf8};
     }
     payload = payload.first(valid);
