@@ -143,10 +143,9 @@ Taken take_field(std::string_view& rest, Field& field) noexcept {
   field.value = trimmed(field.line.substr(colon + 1));
   // A blank before the colon, a bare CR and a NUL are how heads are smuggled (RFC 9112 sections 5.1 and 2.2,
   // RFC 9110 section 5.5).
-  if (!is_token(field.name) || field.value.find('\0') != std::string_view::npos) return Taken::malformed;
-  for (std::size_t cr = field.value.find('\r'); cr != std::string_view::npos;
-       cr = field.value.find('\r', cr + 1))
-    if (cr + 1 == field.value.size() || field.value[cr + 1] != '\n') return Taken::malformed;
+  if (!is_token(field.name) || field.line.find('\0') != std::string_view::npos) return Taken::malformed;
+  for (std::size_t cr = colon; (cr = field.line.find('\r', cr)) != std::string_view::npos; ++cr)
+    if (cr + 1 == field.line.size() || field.line[cr + 1] != '\n') return Taken::malformed;
   return Taken::field;
 }
 
