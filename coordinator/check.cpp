@@ -53,10 +53,13 @@ std::vector<std::string> words(const std::string& text) {
   return all;
 }
 
-void put_line(std::string_view label, const std::vector<std::string>& pieces, std::string_view between,
-              std::string& out) {
-  out += fmt::format("  {:<{}}", label, kLabel - 2);
-  put_wrapped(pieces, between, kLabel, out);
+/// The label stands on the first line only.
+void put_lines(std::string_view label, const std::vector<std::string>& lines, std::string& out) {
+  for (const std::string& line : lines) {
+    out += fmt::format("  {:<{}}", label, kLabel - 2);
+    put_wrapped(words(line), " ", kLabel, out);
+    label = "";
+  }
 }
 
 /// One line of the table.
@@ -139,6 +142,7 @@ std::vector<Row> rows_of(const Plan& plan) {
     std::uint64_t connects = arrivals[i];
     for (const UserChange& c : stage.users) connects += std::max(c.from, c.to) - c.from;
     std::vector<std::string> parts = {users_pace(plan.stages[i], stage), arrivals_pace(stage)};
+    if (!parts[0].empty() && !stage.arrivals.empty()) parts[1] = "arrivals at " + parts[1];
     for (std::uint32_t s = 0; s < plan.scenarios.size(); ++s) parts.push_back(messages(plan, stage, s));
     // One user who starts at once needs no word about its pace beside what it sends.
     if (connects <= 1 && parts[0] == "all at once") parts[0].clear();
@@ -187,7 +191,8 @@ void put_needs(const Plan& plan, const CheckFacts& facts, std::string& out) {
     needs.push_back(fmt::format("{} here (ulimit -n {})", count_of(*agents, "agent", "agents"),
                                 format_count(facts.descriptor_limit)));
   needs.push_back(format_bytes(peak * kSocketBytes * (facts.target_on_host ? 2 : 1)) + " of kernel memory");
-  put_line("needs at its peak", needs, " · ", out);
+  out += fmt::format("  {:<{}}", "needs at its peak", kLabel - 2);
+  put_wrapped(needs, " · ", kLabel, out);
 }
 
 std::string abort_of(const Plan& plan, const Expression& abort) {
@@ -195,9 +200,10 @@ std::string abort_of(const Plan& plan, const Expression& abort) {
   if (figure != nullptr && *figure == Figure::connect_pace && abort.comparison == Comparison::less)
     for (const StageTimeline& stage : timeline(plan))
       if (stage.name == abort.stage && stage.asked_rate > 0)
-        return fmt::format("fewer than {} connect{} in {} ({})", format_rate(stage.asked_rate * abort.value),
-                           abort.for_ns > 0 ? " for " + format_length(abort.for_ns) : "", stage.name,
-                           abort.text);
+        return fmt::format(
+            "fewer than {} connect{} in {} ({})", format_rate(stage.asked_rate * abort.value),
+            abort.for_ns > 0 ? " for " + format_seconds(static_cast<double>(abort.for_ns) / 1e9) : "",
+            stage.name, abort.text.substr(0, std::min(abort.text.find(" for "), abort.text.find(" in "))));
   return abort.text;
 }
 
@@ -208,10 +214,13 @@ std::string render_check(const Plan& plan, const CheckFacts& facts) {
   put_table(plan, out);
   out += '\n';
   put_needs(plan, facts, out);
-  for (const Expression& abort : plan.abort)
-    put_line("stops early if", words(abort_of(plan, abort)), " ", out);
-  for (const Expression& threshold : plan.thresholds) put_line("passes if", words(threshold.text), " ", out);
-  for (const std::string& note : check_notes(plan, facts)) put_line("note", words(note), " ", out);
+  std::vector<std::string> aborts;
+  for (const Expression& abort : plan.abort) aborts.push_back(abort_of(plan, abort));
+  std::vector<std::string> thresholds;
+  for (const Expression& threshold : plan.thresholds) thresholds.push_back(threshold.text);
+  put_lines("stops early if", aborts, out);
+  put_lines("passes if", thresholds, out);
+  put_lines("note", check_notes(plan, facts), out);
   return out;
 }
 
