@@ -71,6 +71,12 @@ std::int64_t Schedule::due_ns(std::uint64_t k) const noexcept {
   return ns < 9.2e18 ? std::llround(ns) : kNever;  // rarer than once in 292 years
 }
 
+std::uint64_t Schedule::count() const noexcept {
+  if (end_ == kNoEnd) return kNoEnd;
+  const auto begin = first();
+  return begin ? (end_ - 1 - *begin) / share_.count + 1 : 0;
+}
+
 double Schedule::ended() const noexcept { return begun_ + arrivals_until(ramp_, ramp_.length_s); }
 
 }  // namespace onrush

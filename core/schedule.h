@@ -42,6 +42,8 @@ class Schedule {
   [[nodiscard]] std::optional<std::uint64_t> after(std::uint64_t k) const noexcept;
   /// When item `k` of the run, which lies in this ramp, is due: 0 to the ramp's length, never falling with k.
   [[nodiscard]] std::int64_t due_ns(std::uint64_t k) const noexcept;
+  /// How many items of this share the ramp has; the largest number there is if it has no end.
+  [[nodiscard]] std::uint64_t count() const noexcept;
   /// `begun` of the ramp that follows this one.
   [[nodiscard]] double ended() const noexcept;
 

@@ -84,11 +84,11 @@ double highest_asked(const StageTimeline& stage) {
   return std::max(asked_rate_at(stage, 0), asked_rate_at(stage, over_s));
 }
 
-std::uint64_t peak_of(const StageTimeline& stage) {
-  std::uint64_t users =
-      std::accumulate(stage.users_at_end.begin(), stage.users_at_end.end(), std::uint64_t{0});
-  for (const UserChange& c : stage.users) users += std::max(c.from, c.to) - c.to;
-  return users;
+// Of the users base, base + 1, ..., base + n - 1 those of the share: before x there are ceil((x - index) /
+// count).
+std::uint64_t users_of_share(std::uint64_t base, std::uint64_t n, Share share) {
+  const auto before = [&](std::uint64_t x) { return (x + share.count - 1 - share.index) / share.count; };
+  return before(base + n) - before(base);
 }
 
 double mean_s(const Duration& d) {
@@ -168,10 +168,40 @@ std::vector<std::uint64_t> user_bases(const Plan& plan) {
 
 std::uint32_t scenario_of_arrival(const Plan& plan, std::uint64_t k) { return ArrivalMix{plan}.scenario(k); }
 
-std::uint64_t peak_users(const Plan& plan) {
+std::uint64_t peak_users(const Plan& plan) { return peak_users(plan, Share{0, 1}); }
+
+std::uint64_t peak_users(const Plan& plan, Share share) {
+  const std::vector<std::uint64_t> bases = user_bases(plan);
   std::uint64_t peak = 0;
-  for (const StageTimeline& stage : timeline(plan)) peak = std::max(peak, peak_of(stage));
+  for (const StageTimeline& stage : timeline(plan)) {
+    std::vector<std::uint64_t> most = stage.users_at_end;
+    for (const UserChange& c : stage.users) most[c.scenario] = std::max(c.from, c.to);
+    std::uint64_t users = 0;
+    for (std::size_t s = 0; s < most.size(); ++s) users += users_of_share(bases[s], most[s], share);
+    peak = std::max(peak, users);
+  }
   return peak;
+}
+
+std::vector<std::uint64_t> arrivals_by_stage(const Plan& plan) {
+  std::vector<std::uint64_t> by_stage;
+  std::vector<double> begun(plan.scenarios.size() + 1);
+  for (const StageTimeline& stage : timeline(plan)) {
+    std::uint64_t sum = 0;
+    for (const ArrivalChange& c : stage.arrivals) {
+      const double length_s = stage.length_s + stage.hold_s;
+      const double hold_s = length_s - c.over_s;
+      for (const Ramp& ramp :
+           {Ramp{c.from_per_s, c.to_per_s, c.over_s}, Ramp{c.to_per_s, c.to_per_s, hold_s}}) {
+        if (!(ramp.length_s > 0)) continue;
+        const Schedule schedule(ramp, begun[c.stream], Share{0, 1});
+        sum += schedule.count();
+        begun[c.stream] = schedule.ended();
+      }
+    }
+    by_stage.push_back(sum);
+  }
+  return by_stage;
 }
 
 double mean_script_s(const Scenario& scenario) { return mean_s(scenario.script); }

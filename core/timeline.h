@@ -76,6 +76,11 @@ struct StageTimeline {
 /// Most users of the closed model at once, over all scenarios; those being ended count until their stage is
 /// over.
 [[nodiscard]] std::uint64_t peak_users(const Plan& plan);
+/// Of them, those of one share.
+[[nodiscard]] std::uint64_t peak_users(const Plan& plan, Share share);
+
+/// Arrivals of each stage over all streams; of a stage that ends when_settled, those of its expected length.
+[[nodiscard]] std::vector<std::uint64_t> arrivals_by_stage(const Plan& plan);
 
 /// Seconds that a session takes if the target answers at once, on average; infinite if its script has no end.
 [[nodiscard]] double mean_script_s(const Scenario& scenario);

@@ -38,11 +38,13 @@ std::vector<Item> items(const std::vector<Ramp>& ramps, Share share) {
   double begin_s = 0;
   for (const Ramp& ramp : ramps) {
     const Schedule schedule(ramp, begun, share);
+    const std::size_t before = all.size();
     for (auto k = schedule.first(); k; k = schedule.after(*k)) {
       const double due_s = static_cast<double>(schedule.due_ns(*k)) / 1e9;
       EXPECT_TRUE(due_s >= 0 && due_s <= ramp.length_s + 1e-9);
       all.push_back({*k, begin_s + due_s});
     }
+    EXPECT_EQ(all.size() - before, schedule.count());
     begun = schedule.ended();
     begin_s += ramp.length_s;
   }

@@ -211,6 +211,30 @@ TEST(Timeline, PeakCountsUsersBeingEndedUntilTheStageIsOver) {
   EXPECT_EQ(peak_users(plan_of({1})), 0u);
 }
 
+TEST(Timeline, PeaksOfSharesAddUpToThePeakOfTheWhole) {
+  Plan plan = plan_of({1, 1, 1});
+  plan.stages = {users({{0, 101}, {1, 1}}), users({{2, 13}})};
+  EXPECT_EQ(peak_users(plan), 115u);
+  for (const std::uint32_t count : {1u, 2u, 3u, 7u, 200u}) {
+    std::uint64_t sum = 0;
+    for (std::uint32_t index = 0; index < count; ++index) {
+      const std::uint64_t share = peak_users(plan, {index, count});
+      EXPECT_LE(share, 115 / count + 1);
+      sum += share;
+    }
+    EXPECT_EQ(sum, 115u) << count << " shares";
+  }
+}
+
+TEST(Timeline, ArrivalsOfEachStageAreTheIntegralOfItsRate) {
+  Plan plan = plan_of({3, 1});
+  plan.stages = {lasting(arrivals(200), 10, {}), lasting({}, {}, 20), lasting(arrivals(1000), 2, 10),
+                 lasting(arrivals(200), {}, 10), arrivals(0)};
+  EXPECT_THAT(arrivals_by_stage(plan), ElementsAre(1000, 4000, 11'200, 2000, 0));
+  plan.stages = {lasting(arrivals_by_scenario({{0, 0.25}, {1, 0.5}}), {}, 2), lasting({}, {}, 2)};
+  EXPECT_THAT(arrivals_by_stage(plan), ElementsAre(2, 1)) << "halves are carried over for each stream";
+}
+
 Step think(Duration time) { return {ThinkStep{time}}; }
 
 TEST(Timeline, MeanScriptTimeAddsUpWhatTheScriptWaitsFor) {
