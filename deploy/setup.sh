@@ -69,7 +69,7 @@ is_installed() {
 # Debian starts a service as soon as its package is installed. The tests start their own Prometheus, so nothing
 # may be left running, nor start at the next boot, only because somebody ran `make test`.
 with_services_held_back() {
-  local policy=/usr/sbin/policy-rc.d held_back= had_prometheus= status=0
+  local policy=/usr/sbin/policy-rc.d held_back="" had_prometheus="" status=0
   local as_root=()
   [[ $1 == sudo ]] && as_root=(sudo)
   is_installed prometheus && had_prometheus=yes

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import subprocess
@@ -36,7 +37,14 @@ def tracked(*patterns):
 
 
 def formatting():
-    return subprocess.call(["clang-format", "--dry-run", "--Werror", *tracked("*.cpp", "*.h")]) == 0
+    said = subprocess.run(["clang-format", "--dry-run", "--Werror", *tracked("*.cpp", "*.h")],
+                          capture_output=True, text=True)
+    wrong = sorted(set(re.findall(r"^(\S+?):\d+:\d+: error", said.stderr, re.MULTILINE)))
+    if wrong:
+        print("clang-format would change these:\n  clang-format -i " + " ".join(wrong))
+    elif said.returncode != 0:
+        print(said.stderr)
+    return said.returncode == 0
 
 
 def scripts():
@@ -47,7 +55,7 @@ def tidy():
     CLEAN.mkdir(parents=True, exist_ok=True)
     forget_old_results()
     version = subprocess.run(["clang-tidy", "--version"], check=True, capture_output=True).stdout
-    salt = version + (CHECKOUT / ".clang-tidy").read_bytes()
+    salt = version + b"".join((CHECKOUT / name).read_bytes() for name in tracked("*.clang-tidy"))
     ours = set(tracked("*.cpp"))
     entries = {os.path.relpath(entry["file"], CHECKOUT): entry
                for entry in json.loads((BUILD / "compile_commands.json").read_text())}
@@ -93,6 +101,7 @@ def forget_old_results():
 
 
 if __name__ == "__main__":
-    if not shutil.which("clang-tidy"):
-        sys.exit("lint: clang-tidy is missing: deploy/setup.sh lint")
+    missing = [tool for tool in ("clang++", "clang-format", "clang-tidy", "shellcheck") if not shutil.which(tool)]
+    if missing:
+        sys.exit(f"lint: {', '.join(missing)} missing; run: deploy/setup.sh lint")
     sys.exit(main())
