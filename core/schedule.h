@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <optional>
 
 namespace onrush {
@@ -25,9 +24,13 @@ struct Share {
   std::uint32_t count;  ///< >= 1
 };
 
-/// Arrivals of a ramp from its begin until `t_s`, by the integral of the rate.
+/// Arrivals of a ramp from its begin until `t_s` (or its end, if that comes first), by the integral of the
+/// rate.
 [[nodiscard]] double arrivals_until(const Ramp& ramp, double t_s) noexcept;
 
+/// Items are numbered from 0 over the whole run, across ramps: k is due when `begun` + the ramp's integral =
+/// k. An item due exactly when a ramp ends is the next ramp's, so `begun` = the predecessor's `ended()`
+/// neither loses nor doubles.
 class Schedule {
  public:
   /// `begun`: arrivals of the whole run before this ramp, with its fraction, which is carried over.
@@ -37,8 +40,10 @@ class Schedule {
   [[nodiscard]] std::optional<std::uint64_t> first() const noexcept;
   /// The item of this share after `k`; nothing if the ramp holds no more.
   [[nodiscard]] std::optional<std::uint64_t> after(std::uint64_t k) const noexcept;
-  /// When item `k` of the run, which lies in this ramp, is due.
+  /// When item `k` of the run, which lies in this ramp, is due: 0 to the ramp's length, never falling with k.
   [[nodiscard]] std::int64_t due_ns(std::uint64_t k) const noexcept;
+  /// How many items of this share the ramp has; the largest number there is if it has no end.
+  [[nodiscard]] std::uint64_t count() const noexcept;
   /// `begun` of the ramp that follows this one.
   [[nodiscard]] double ended() const noexcept;
 
@@ -46,6 +51,7 @@ class Schedule {
   Ramp ramp_;
   double begun_;
   Share share_;
+  std::uint64_t end_;  ///< number of the first item after this ramp
 };
 
 }  // namespace onrush

@@ -1,10 +1,15 @@
 // The timeline of a plan: for each stage what begins and ends when, before it is shared out to agents.
 //
-// Why: `onrush check` prints it, the coordinator ends stages by it and every worker runs its share of it; all three
-// must mean the same. Owner: any thread; immutable values. Times are relative to the stage's begin.
+// Why: `onrush check` prints it, the coordinator ends stages by it and every worker runs its share of it; all
+// three must mean the same. Owner: any thread; immutable values. Times are relative to the stage's begin.
 //
-// A stage = a change (ramp of users and arrival rates) + a hold. User j of a scenario (from 0) keeps its number for
-// the whole run; growing from 10 to 30 starts users 10..29 in this order, shrinking to 5 ends 29..5: the newest first.
+// A stage = a change (ramp of users and arrival rates) + a hold. User j of a scenario (from 0) keeps its
+// number for the whole run; growing from 10 to 30 starts users 10..29 in this order, shrinking to 5
+// ends 29..5: the newest first.
+//
+// `arrivals` as a plain number runs one stream for all scenarios, as a map one stream for each. A stage that
+// states the other form than before first turns the running rates into its own: one stream splits by weight,
+// several add up. So no scenario's rate jumps, and a scenario that the map does not name goes on as it was.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +27,7 @@ enum class StageEnd : std::uint8_t {
   when_drained,  ///< when every session of the open model has ended
 };
 
-/// Users of one scenario change from `from` to `to`: item k of |to - from| is due at k * over_s / |to - from|.
+/// Users of one scenario change from `from` to `to`, n = |to - from|: item k of n is due at k * over_s / n.
 struct UserChange {
   std::uint32_t scenario;
   std::uint64_t from;
@@ -36,35 +41,52 @@ struct ArrivalChange {
   std::uint32_t stream;
   double from_per_s;
   double to_per_s;
-  double over_s;  ///< 0: jumps
+  double over_s;  ///< 0: runs at to_per_s from the stage's begin
 };
 
 struct StageTimeline {
   std::string name;
   StageEnd end;
-  double length_s;  ///< after_length: exact; when_settled: the change, as far as it is known; when_drained: 0
+  double length_s;  ///< after_length: exact, 0 = over at once; when_settled: the change if nobody fails;
+                    ///< when_drained: 0
   double hold_s;    ///< when_settled only
-  std::vector<UserChange> users;       ///< only scenarios that change
-  std::vector<ArrivalChange> arrivals; ///< every stream whose rate is not 0 throughout, changed or held
+  std::vector<UserChange> users;            ///< only scenarios that change
+  std::vector<ArrivalChange> arrivals;      ///< every stream that has arrivals in this stage, changed or held
   std::vector<std::uint64_t> users_at_end;  ///< wanted, by scenario
-  double asked_rate;                   ///< connections a second asked for by `rate`, `over` or arrivals; 0 if none
+  double asked_rate;  ///< highest asked_rate_at in the stage; 0 if it asks for no connections
 };
 
 /// The whole timeline; one entry a stage.
 [[nodiscard]] std::vector<StageTimeline> timeline(const Plan& plan);
 
-/// Number of scenario s's first user, so that `${user}` = user_base(s) + j + 1 is unique in the run, and so that small
-/// scenarios do not all land on the first agent: user j of scenario s belongs to share (user_base(s) + j) % count.
+/// Connections a second that the stage asks for at `t_s` after its begin: new users by `rate` or `over`, and
+/// arrivals. Users who are ended, or who start over because their script has ended, are not asked for.
+[[nodiscard]] double asked_rate_at(const StageTimeline& stage, double t_s);
+
+/// Number of scenario s's first user, so that `${user}` = user_base(s) + j + 1 is unique in the run, and so
+/// that small scenarios do not all land on the first agent: user j of scenario s belongs to share
+/// (user_base(s) + j) % count.
 [[nodiscard]] std::vector<std::uint64_t> user_bases(const Plan& plan);
 
-/// Scenario of arrival k of the shared stream: exact weights in every block of `sum of weights` arrivals, in an order
-/// shuffled by block and seed so that no agent's share sees only one kind.
+/// Scenario of arrival k of the shared stream: exact weights in every block of `sum of weights` arrivals, in
+/// an order shuffled by block and seed so that no agent's share sees only one kind. A loop of them uses
+/// ArrivalMix, which looks the weights up once.
 [[nodiscard]] std::uint32_t scenario_of_arrival(const Plan& plan, std::uint64_t k);
 
-/// Most users of the closed model at once, over all scenarios.
+/// Most users of the closed model at once, over all scenarios; those being ended count until their stage is
+/// over.
 [[nodiscard]] std::uint64_t peak_users(const Plan& plan);
+/// Of them, those of one share.
+[[nodiscard]] std::uint64_t peak_users(const Plan& plan, Share share);
 
-/// Estimate of the most sessions of the open model at once (Little's law: rate x mean script time); 0 if none.
+/// Arrivals of each stage over all streams; of a stage that ends when_settled, those of its expected length.
+[[nodiscard]] std::vector<std::uint64_t> arrivals_by_stage(const Plan& plan);
+
+/// Seconds that a session takes if the target answers at once, on average; infinite if its script has no end.
+[[nodiscard]] double mean_script_s(const Scenario& scenario);
+
+/// Estimate of the most sessions of the open model at once (Little's law: rate x mean script time, and never
+/// more than arrive at all); 0 if none.
 [[nodiscard]] double peak_arrival_sessions(const Plan& plan);
 
 }  // namespace onrush

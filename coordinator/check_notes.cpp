@@ -1,0 +1,246 @@
+// The notes of `onrush check`: each function looks for one thing that a plan can say and its author hardly
+// means.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "coordinator/check.h"
+#include "coordinator/check_script.h"
+#include "core/format.h"
+#include "core/preflight.h"
+#include "core/timeline.h"
+
+namespace onrush {
+
+namespace {
+
+using Notes = std::vector<std::string>;
+
+/// What can happen in one stage, or in the whole run.
+struct Possible {
+  bool connects = false;
+  bool asks_for_connects = false;
+  ScriptFacts scripts;
+};
+
+void take_over(ScriptFacts& sum, const ScriptFacts& more) {
+  sum.requests |= more.requests;
+  sum.sends |= more.sends;
+  sum.paced |= more.paced;
+  sum.paced_requests |= more.paced_requests;
+  sum.listens |= more.listens;
+  sum.numbers_broadcasts |= more.numbers_broadcasts;
+  sum.stamped |= more.stamped;
+  sum.batch_stamped |= more.batch_stamped;
+}
+
+bool arrives(const StageTimeline& stage, std::uint32_t scenario, const Plan& plan) {
+  return std::any_of(stage.arrivals.begin(), stage.arrivals.end(), [&](const ArrivalChange& c) {
+    return c.stream == 1 + scenario || (c.stream == 0 && plan.scenarios[scenario].weight > 0);
+  });
+}
+
+/// Sessions of the open model outlive the stage that they began in, so all scenarios that have arrived take
+/// part.
+std::vector<Possible> possible_by_stage(const Plan& plan) {
+  std::vector<Possible> all;
+  std::vector<bool> arrived(plan.scenarios.size());
+  for (const StageTimeline& stage : timeline(plan)) {
+    Possible possible;
+    possible.asks_for_connects = stage.asked_rate > 0;
+    for (std::uint32_t s = 0; s < plan.scenarios.size(); ++s) {
+      const bool arrives_now = arrives(stage, s, plan);
+      const bool starts_over = stage.users_at_end[s] > 0 && std::isfinite(mean_script_s(plan.scenarios[s]));
+      arrived[s] = arrived[s] || arrives_now;
+      possible.connects |= arrives_now || starts_over;
+      bool takes_part = arrived[s] || stage.users_at_end[s] > 0;
+      for (const UserChange& c : stage.users)
+        if (c.scenario == s) {
+          takes_part = true;
+          possible.connects |= c.to > c.from;
+        }
+      if (takes_part) take_over(possible.scripts, facts_of(plan.scenarios[s]));
+    }
+    all.push_back(possible);
+  }
+  return all;
+}
+
+/// Why a subject can have no samples, or "".
+const char* missing_of(Time time, const Possible& p) {
+  switch (time) {
+    case Time::tcp_connect:
+    case Time::upgrade:
+    case Time::handshake:
+    case Time::failed_handshake:
+    case Time::start_lag: return p.connects ? "" : "nobody connects";
+    case Time::send_lag: return p.scripts.paced ? "" : "nobody sends at a pace (repeat with every)";
+    case Time::round_trip: return p.scripts.requests ? "" : "nobody requests anything";
+    case Time::response:
+      return p.scripts.paced_requests ? "" : "nobody requests at a pace (repeat with every)";
+    case Time::delivery: return p.scripts.stamped ? "" : "nobody listens for a time stamp (listen: sent)";
+    case Time::batch_delivery:
+      return p.scripts.batch_stamped ? "" : "nobody listens for a time stamp (listen: batch_sent)";
+    case Time::session: break;
+  }
+  return "";
+}
+
+const char* missing_of(Figure figure, bool share, const Possible& p) {
+  switch (figure) {
+    case Figure::failed_connections: return !share || p.connects ? "" : "nobody connects";
+    case Figure::failed_requests: return !share || p.scripts.requests ? "" : "nobody requests anything";
+    case Figure::reach:
+      return p.scripts.numbers_broadcasts ? "" : "nobody listens for numbered messages (listen: sequence)";
+    case Figure::connect_pace: return p.asks_for_connects ? "" : "no connection is asked for";
+    case Figure::connect_rate: return p.connects ? "" : "nobody connects";
+    case Figure::send_rate: return p.scripts.sends ? "" : "nobody sends";
+    case Figure::lost_connections:
+    case Figure::open:
+    case Figure::receive_rate: break;
+  }
+  return "";
+}
+
+void without_samples(const Plan& plan, Notes& notes) {
+  const std::vector<Possible> by_stage = possible_by_stage(plan);
+  const auto look = [&](const Expression& e) {
+    Possible possible;
+    for (std::size_t i = 0; i < plan.stages.size(); ++i) {
+      if (!e.stage.empty() && plan.stages[i].name != e.stage) continue;
+      possible.connects |= by_stage[i].connects;
+      possible.asks_for_connects |= by_stage[i].asks_for_connects;
+      take_over(possible.scripts, by_stage[i].scripts);
+    }
+    std::string missing;
+    if (const auto* time = std::get_if<TimeStatistic>(&e.subject)) missing = missing_of(time->time, possible);
+    if (const auto* figure = std::get_if<Figure>(&e.subject))
+      missing = missing_of(*figure, e.share, possible);
+    if (missing.empty()) return;
+    notes.push_back(fmt::format("'{}' will have no samples: {}{}", e.text, missing,
+                                e.stage.empty() ? "" : fmt::format(" in stage '{}'", e.stage)));
+  };
+  for (const Expression& e : plan.thresholds) look(e);
+  for (const Expression& e : plan.abort) look(e);
+}
+
+bool counts_broadcasts(const Expression& e) {
+  if (const auto* figure = std::get_if<Figure>(&e.subject)) return *figure == Figure::reach;
+  const auto* time = std::get_if<TimeStatistic>(&e.subject);
+  return time != nullptr && (time->time == Time::delivery || time->time == Time::batch_delivery);
+}
+
+/// How many broadcasts a threshold judges follows from `for` and `every` alone, and is easily cut down
+/// unawares.
+void few_broadcasts(const Plan& plan, Notes& notes) {
+  for (const Expression& e : plan.thresholds)
+    for (const StageTimeline& stage : timeline(plan)) {
+      if (!counts_broadcasts(e) || stage.name != e.stage || stage.end != StageEnd::after_length) continue;
+      for (std::size_t s = 0; s < plan.scenarios.size(); ++s) {
+        const auto pace = facts_of(plan.scenarios[s]).pace;
+        if (!pace || stage.users_at_end[s] == 0) continue;
+        const std::uint64_t sent = stage.users_at_end[s] * messages_within(*pace, stage.length_s);
+        if (sent >= 100) continue;
+        notes.push_back(fmt::format("'{}' judges {} {}: '{}' sends every {} for {}", e.text,
+                                    format_count(sent), sent == 1 ? "broadcast" : "broadcasts",
+                                    plan.scenarios[s].name, format_length(pace->every_ns),
+                                    format_seconds(stage.length_s)));
+      }
+    }
+}
+
+void slower_than_the_stage(const Plan& plan, Notes& notes) {
+  for (const StageTimeline& stage : timeline(plan)) {
+    if (stage.end != StageEnd::after_length) continue;
+    for (const UserChange& c : stage.users) {
+      const auto pace = facts_of(plan.scenarios[c.scenario]).pace;
+      if (!pace || c.to <= c.from || static_cast<double>(pace->every_ns) / 1e9 < stage.length_s) continue;
+      notes.push_back(
+          fmt::format("'{}' repeats every {}, but stage '{}' in which it starts lasts {}: its second turn "
+                      "comes later or never",
+                      plan.scenarios[c.scenario].name, format_length(pace->every_ns), stage.name,
+                      format_seconds(stage.length_s)));
+    }
+  }
+}
+
+void never_drained(const Plan& plan, Notes& notes) {
+  std::vector<bool> arrived(plan.scenarios.size());
+  for (const StageTimeline& stage : timeline(plan))
+    for (std::uint32_t s = 0; s < plan.scenarios.size(); ++s) {
+      arrived[s] = arrived[s] || arrives(stage, s, plan);
+      if (stage.end == StageEnd::when_drained && arrived[s] && std::isinf(mean_script_s(plan.scenarios[s])))
+        notes.push_back(
+            fmt::format("stage '{}' waits until every session has ended, but the script of '{}' has no end "
+                        "of its own",
+                        stage.name, plan.scenarios[s].name));
+    }
+}
+
+void never_used(const Plan& plan, Notes& notes) {
+  const std::vector<StageTimeline> stages = timeline(plan);
+  for (std::uint32_t s = 0; s < plan.scenarios.size(); ++s) {
+    const bool used = std::any_of(stages.begin(), stages.end(), [&](const StageTimeline& stage) {
+      return stage.users_at_end[s] > 0 || arrives(stage, s, plan);
+    });
+    if (!used)
+      notes.push_back(fmt::format("no stage has users or arrivals of scenario '{}'", plan.scenarios[s].name));
+  }
+}
+
+void over_before_it_began(const Plan& plan, Notes& notes) {
+  for (std::size_t i = 0; i < plan.stages.size(); ++i) {
+    const StageTimeline stage = timeline(plan)[i];
+    if (stage.end == StageEnd::after_length && stage.length_s == 0)
+      notes.push_back(fmt::format(
+          "stage '{}' lasts 0 s, as it has neither over, rate nor for: the next one begins before "
+          "anybody can connect or close",
+          stage.name));
+  }
+}
+
+// At 80 % of what fits, a target that answers a quarter slower than at once fills the rest.
+constexpr double kNearCapacity = 0.8;
+
+void near_capacity(const Plan& plan, const CheckFacts& facts, Notes& notes) {
+  const double sessions = peak_arrival_sessions(plan);
+  const auto agents = agents_needed(peak_users(plan) + static_cast<std::uint64_t>(std::ceil(sessions)),
+                                    facts.descriptor_limit);
+  if (sessions == 0 || !agents) return;
+  const auto held = static_cast<double>(*agents * (facts.descriptor_limit - kReservedDescriptors));
+  const double peak = static_cast<double>(peak_users(plan)) + sessions;
+  if (peak < kNearCapacity * held) return;
+  notes.push_back(fmt::format(
+      "about {} sockets are {} of what {} {} can hold, and sessions last longer when the target is "
+      "slow: --agents {} leaves room, or arrivals are dropped",
+      format_count(static_cast<std::uint64_t>(std::ceil(peak))), format_share(peak / held), *agents,
+      *agents == 1 ? "agent" : "agents", *agents + 1));
+}
+
+void too_little_memory(const Plan& plan, const CheckFacts& facts, Notes& notes) {
+  const std::uint64_t peak =
+      peak_users(plan) + static_cast<std::uint64_t>(std::ceil(peak_arrival_sessions(plan)));
+  const std::uint64_t needed = memory_needed(peak, facts.target_on_host);
+  if (facts.memory_available_bytes > 0 && needed > facts.memory_available_bytes)
+    notes.push_back(fmt::format("the peak needs {}, and this host has {} available: run agents on more hosts",
+                                format_bytes(needed), format_bytes(facts.memory_available_bytes)));
+}
+
+}  // namespace
+
+std::vector<std::string> check_notes(const Plan& plan, const CheckFacts& facts) {
+  Notes notes;
+  without_samples(plan, notes);
+  few_broadcasts(plan, notes);
+  slower_than_the_stage(plan, notes);
+  never_drained(plan, notes);
+  never_used(plan, notes);
+  over_before_it_began(plan, notes);
+  near_capacity(plan, facts, notes);
+  too_little_memory(plan, facts, notes);
+  return notes;
+}
+
+}  // namespace onrush
