@@ -35,7 +35,7 @@ sanitize: ## the tests under the address, undefined-behaviour and thread sanitiz
 	$(ctest) --test-dir build/tsan -L '^(unit|simulation|loopback)$$'
 
 fuzz: ## a minute of libFuzzer for each parser
-	deploy/setup.sh build test
+	deploy/setup.sh build fuzz
 	cmake --preset fuzz && cmake --build build/fuzz
 	tests/fuzz/run.sh build/fuzz/bin 60
 

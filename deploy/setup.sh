@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Installs what this checkout needs on Debian 12, and says nothing when nothing is missing.
 #
-#   deploy/setup.sh [build] [test] [lint]     default: all three
+#   deploy/setup.sh [build] [test] [lint] [fuzz]     default: all
 #
 #   build   compiler, CMake and the libraries: `make build`, `make demo`
-#   test    clang for the fuzzers, Prometheus, and the Python tests' environment in build/venv
+#   test    Prometheus, tools for the network, and the Python tests' environment in build/venv
 #   lint    clang-format, clang-tidy, shellcheck
+#   fuzz    clang with libFuzzer
 #
 # Safe to repeat. Needs root only when a Debian package is missing, and then asks sudo for it.
 set -euo pipefail
@@ -18,22 +19,25 @@ build_packages=(
   libboost-dev libspdlog-dev libfmt-dev prometheus-cpp-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev
   libsimdjson-dev libssl-dev zlib1g-dev libgtest-dev libgmock-dev libbenchmark-dev
 )
-# llvm has the symbolizer that makes a fuzzer's finding readable; iproute2 lays the networks of tests/cluster.
-test_packages=(clang libclang-rt-14-dev llvm python3-venv prometheus iproute2 procps git)
+# iproute2 lays the networks of several hosts, and its ss tells what listens.
+test_packages=(python3-venv prometheus iproute2 procps git)
 lint_packages=(clang clang-format clang-tidy shellcheck git)
+# llvm has the symbolizer that makes a finding readable.
+fuzz_packages=(clang libclang-rt-14-dev llvm)
 
 venv=build/venv
 requirements=tests/requirements.txt
 
 main() {
   local groups=("$@") packages=() group
-  (($#)) || groups=(build test lint)
+  (($#)) || groups=(build test lint fuzz)
   for group in "${groups[@]}"; do
     case $group in
       build) packages+=("${build_packages[@]}") ;;
       test) packages+=("${test_packages[@]}") ;;
       lint) packages+=("${lint_packages[@]}") ;;
-      *) fail "unknown group '$group'; there are: build, test, lint" 2 ;;
+      fuzz) packages+=("${fuzz_packages[@]}") ;;
+      *) fail "unknown group '$group'; there are: build, test, lint, fuzz" 2 ;;
     esac
   done
   install_packages "${packages[@]}"
