@@ -1,0 +1,204 @@
+#include "core/failure.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace onrush {
+namespace {
+
+struct Named {
+  std::uint32_t number;
+  const char* words;
+};
+
+// Said in the words of a load test, where the C library's own ("Cannot assign requested address") would
+// mislead.
+constexpr std::array kSystem = {
+    Named{ECONNREFUSED, "refused"},
+    Named{ECONNRESET, "reset by peer"},
+    Named{ECONNABORTED, "connection aborted"},
+    Named{EPIPE, "written to a connection that the peer had ended"},
+    Named{ETIMEDOUT, "given up by TCP"},
+    Named{EHOSTUNREACH, "no route to host"},
+    Named{ENETUNREACH, "network unreachable"},
+    Named{EADDRNOTAVAIL, "no port left"},
+    Named{EADDRINUSE, "port in use"},
+    Named{EMFILE, "no descriptor left"},
+    Named{ENFILE, "no descriptor left on this host"},
+    Named{ENOBUFS, "no buffer left"},
+    Named{ENOMEM, "no memory left"},
+};
+
+// IANA's HTTP status codes that servers and proxies answer handshakes with.
+constexpr std::array kStatus = {
+    Named{200, "OK"},
+    Named{204, "No Content"},
+    Named{301, "Moved Permanently"},
+    Named{302, "Found"},
+    Named{303, "See Other"},
+    Named{304, "Not Modified"},
+    Named{307, "Temporary Redirect"},
+    Named{308, "Permanent Redirect"},
+    Named{400, "Bad Request"},
+    Named{401, "Unauthorized"},
+    Named{403, "Forbidden"},
+    Named{404, "Not Found"},
+    Named{405, "Method Not Allowed"},
+    Named{407, "Proxy Authentication Required"},
+    Named{408, "Request Timeout"},
+    Named{410, "Gone"},
+    Named{411, "Length Required"},
+    Named{413, "Content Too Large"},
+    Named{414, "URI Too Long"},
+    Named{421, "Misdirected Request"},
+    Named{426, "Upgrade Required"},
+    Named{429, "Too Many Requests"},
+    Named{431, "Request Header Fields Too Large"},
+    Named{500, "Internal Server Error"},
+    Named{501, "Not Implemented"},
+    Named{502, "Bad Gateway"},
+    Named{503, "Service Unavailable"},
+    Named{504, "Gateway Timeout"},
+    Named{505, "HTTP Version Not Supported"},
+};
+
+// IANA's WebSocket close codes.
+constexpr std::array kClose = {
+    Named{1000, "normal closure"},   Named{1001, "going away"},         Named{1002, "protocol error"},
+    Named{1003, "unsupported data"}, Named{1007, "invalid payload"},    Named{1008, "policy violation"},
+    Named{1009, "message too big"},  Named{1010, "extension required"}, Named{1011, "internal error"},
+    Named{1012, "service restart"},  Named{1013, "try again later"},    Named{1014, "bad gateway"},
+};
+
+template <std::size_t N>
+const char* words_of(const std::array<Named, N>& table, std::uint32_t number) {
+  const auto* found =
+      std::find_if(table.begin(), table.end(), [&](const Named& n) { return n.number == number; });
+  return found == table.end() ? nullptr : found->words;
+}
+
+std::string describe_system(std::uint32_t number) {
+  const char* symbol = strerrorname_np(static_cast<int>(number));
+  if (symbol == nullptr) return fmt::format("system error {}", number);
+  if (const char* words = words_of(kSystem, number)) return fmt::format("{} ({})", words, symbol);
+  return fmt::format("{} ({})", strerrordesc_np(static_cast<int>(number)), symbol);
+}
+
+std::string describe_timeout(const Failure& failure) {
+  const char* awaited = failure.phase == Phase::request ? "reply"
+                        : failure.phase == Phase::close ? "close frame"
+                                                        : "answer";
+  if (failure.detail == 0) return fmt::format("no {} in less than 1 s", awaited);
+  return fmt::format("no {} in {} s", awaited, failure.detail);
+}
+
+std::string describe_status(std::uint32_t status) {
+  const char* words = words_of(kStatus, status);
+  return words == nullptr ? fmt::format("status {}", status) : fmt::format("{} {}", status, words);
+}
+
+std::string describe_peer_close(std::uint32_t code) {
+  if (code == 1005) return "closed by peer, no code";
+  const char* words = words_of(kClose, code);
+  return words == nullptr ? fmt::format("closed by peer, {}", code)
+                          : fmt::format("closed by peer, {} {}", code, words);
+}
+
+const char* describe_end_of_stream(Phase phase) {
+  switch (phase) {
+    case Phase::connect:
+    case Phase::upgrade: return "ended by peer before its answer was complete";
+    case Phase::request: return "ended by peer before the reply";
+    case Phase::open:
+    case Phase::close: break;
+  }
+  return "ended by peer without a close frame (1006)";
+}
+
+bool is_limit_errno(std::uint32_t number) {
+  return number == EADDRNOTAVAIL || number == EADDRINUSE || number == EMFILE || number == ENFILE ||
+         number == ENOBUFS || number == ENOMEM;
+}
+
+}  // namespace
+
+std::string describe(const Failure& failure) {
+  switch (failure.cause) {
+    case Cause::none: return "none";
+    case Cause::system: return describe_system(failure.detail);
+    case Cause::timeout: return describe_timeout(failure);
+    case Cause::refused_status: return describe_status(failure.detail);
+    case Cause::not_http: return "answer is not HTTP";
+    case Cause::head_too_large: return "response head over 16 KiB";
+    case Cause::bad_header: return "malformed response header";
+    case Cause::missing_upgrade: return "101 without 'Upgrade: websocket'";
+    case Cause::missing_connection: return "101 without 'Connection: Upgrade'";
+    case Cause::missing_accept: return "101 without Sec-WebSocket-Accept";
+    case Cause::wrong_accept: return "wrong Sec-WebSocket-Accept";
+    case Cause::unasked_protocol: return "subprotocol that was not offered";
+    case Cause::unasked_extension: return "extension that was not offered";
+    case Cause::end_of_stream: return describe_end_of_stream(failure.phase);
+    case Cause::self_connect: return "refused (connected to its own port)";
+    case Cause::cancelled: return "ended by the plan before it was done";
+    case Cause::no_port: return "no port left (own block used up)";
+    case Cause::peer_close: return describe_peer_close(failure.detail);
+    case Cause::masked_frame: return "masked frame from the server (1002)";
+    case Cause::reserved_bits: return "reserved bits set (1002)";
+    case Cause::reserved_opcode: return "reserved opcode (1002)";
+    case Cause::bad_control_frame: return "control frame fragmented or too long (1002)";
+    case Cause::bad_fragment: return "fragment out of order (1002)";
+    case Cause::bad_length: return "malformed frame length (1002)";
+    case Cause::bad_close_frame: return "malformed close frame (1002)";
+    case Cause::invalid_utf8: return "text that is not UTF-8 (1007)";
+    case Cause::message_too_large: return "message too large (1009)";
+    case Cause::agent_lost: return "agent lost";
+    case Cause::other: return "other kinds";
+  }
+  return "unknown";  // a number off the wire that names no cause
+}
+
+const char* name(Phase phase) noexcept {
+  switch (phase) {
+    case Phase::connect: return "connect";
+    case Phase::upgrade: return "upgrade";
+    case Phase::request: return "request";
+    case Phase::open: return "open";
+    case Phase::close: return "close";
+  }
+  return "unknown";
+}
+
+bool is_own_limit(const Failure& failure) noexcept {
+  return failure.cause == Cause::no_port ||
+         (failure.cause == Cause::system && is_limit_errno(failure.detail));
+}
+
+bool is_ours(const Failure& failure) noexcept {
+  return is_own_limit(failure) || failure.cause == Cause::cancelled || failure.cause == Cause::agent_lost;
+}
+
+const char* remedy(const Failure& failure) noexcept {
+  if (failure.cause == Cause::no_port) return "see: onrush doctor";
+  if (failure.cause == Cause::not_http) return "is this a plain WebSocket port?";
+  if (failure.cause == Cause::refused_status) {
+    if (failure.detail >= 300 && failure.detail < 400) return "use the address it points to";
+    if (failure.detail == 404) return "is the path right?";
+  }
+  if (failure.cause != Cause::system) return "";
+  switch (failure.detail) {
+    case EADDRNOTAVAIL:
+    case EADDRINUSE: return "see: onrush doctor";
+    case EMFILE: return "raise ulimit -n";
+    case ENFILE: return "raise fs.file-max";
+    case ENOBUFS:
+    case ENOMEM: return "raise net.ipv4.tcp_mem, or spread over more hosts";
+    case ECONNREFUSED: return "does the target listen there?";
+    default: return "";
+  }
+}
+
+}  // namespace onrush
