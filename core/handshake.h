@@ -1,9 +1,12 @@
-// The opening handshake (RFC 6455 section 4), the client's side: the request, and the check of what comes back.
+// The opening handshake (RFC 6455 section 4), the client's side: the request, and the check of what comes
+// back.
 //
-// Owner: the worker; pure. The response head is collected by the caller in a borrowed buffer only if it arrives split;
-// find_head_end is linear over all calls if `searched` is passed back in.
+// Owner: the worker; pure. The response head is collected by the caller in a borrowed buffer only if it
+// arrives split; find_head_end is linear over all calls if `searched` is passed back in.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,23 +20,33 @@ namespace onrush {
 /// Response heads longer than this fail (docs/decisions): bytes from the status line to the empty line.
 inline constexpr std::size_t kMaxHeadBytes = 16 * 1024;
 
-/// base64(SHA-1(key + GUID)), RFC 6455 section 4.2.2.
-[[nodiscard]] std::string accept_of(std::string_view key);
+/// A Sec-WebSocket-Key and the Sec-WebSocket-Accept that answers it, as they travel.
+using KeyText = std::array<char, 24>;
+using AcceptText = std::array<char, 28>;
 
-/// A key from 16 random bytes, base64: 24 characters.
+/// 16 random bytes in base64.
+[[nodiscard]] KeyText key_text(std::uint64_t random_high, std::uint64_t random_low) noexcept;
 [[nodiscard]] std::string make_key(std::uint64_t random_high, std::uint64_t random_low);
+
+/// base64(SHA-1(key + GUID)), RFC 6455 section 4.2.2.
+[[nodiscard]] AcceptText accept_text(std::string_view key) noexcept;
+[[nodiscard]] std::string accept_of(std::string_view key);
 
 /// The whole request head. Without subprotocols or extensions.
 void encode_request(const Url& url, std::string_view key, std::string& out);
 
-/// Length of the head including the empty line that ends it, or nothing yet. `searched` = bytes looked at before.
+/// Length of the head including the empty line that ends it, or nothing yet. `searched` = bytes looked at
+/// before. The caller's rule of size: no end within the first kMaxHeadBytes means head_too_large, however the
+/// bytes are cut.
 [[nodiscard]] std::optional<std::size_t> find_head_end(std::string_view bytes, std::size_t searched) noexcept;
 
-/// Could these first bytes of an answer still become an HTTP/1.x status line? False: fail at once as not_http.
+/// Could these first bytes of an answer still become an HTTP/1.x status line? False: fail at once as
+/// not_http.
 [[nodiscard]] bool may_be_http(std::string_view bytes) noexcept;
 
-/// Verdict on a complete head: Cause::none if the connection is open. `sample` shows what was refused (status line,
-/// Location of a 3xx, the header at fault), at most 200 bytes.
+/// Verdict on a complete head: Cause::none if the connection is open. `sample` shows what was refused (status
+/// line, Location of a 3xx, the header at fault), at most 200 bytes of printable ASCII. What is taken and
+/// what is refused beyond the RFCs' letter is decided in docs/decisions/0010-upgrade-response.md.
 struct HandshakeVerdict {
   Failure failure;
   std::string sample;
