@@ -15,5 +15,5 @@ echo "load       $(cut -d ' ' -f 1-3 /proc/loadavg) before the first"
 
 for program in "$bin"/*_benchmark; do
   echo
-  "$program" --benchmark_counters_tabular=true "$@"
+  "$program" "$@"
 done
