@@ -1,1 +1,252 @@
+#include "agent/control_link.h"
 
+#include <grpcpp/grpcpp.h>
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "agent/epoll_network.h"
+#include "control.grpc.pb.h"
+#include "core/clock_offset.h"
+#include "proto/convert.h"
+#include "proto/host_facts.h"
+
+namespace onrush {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::chrono::seconds kDialPatience = 60s;
+// Stage ends lie 100 ms ahead of the word of them, so this is often enough to pass it on in time.
+constexpr std::chrono::milliseconds kPollInterval = 20ms;
+constexpr std::int64_t kProbeInterval_ns = 1'000'000'000;
+// The first probes come fast, so that the offset is good before the first start instant.
+constexpr int kFastProbes = 8;
+constexpr std::chrono::seconds kCloseDeadline = 60s;
+constexpr int kInternal = 70;
+
+template <class... Cases>
+struct Overloaded : Cases... {
+  using Cases::operator()...;
+};
+template <class... Cases>
+Overloaded(Cases...) -> Overloaded<Cases...>;
+
+}  // namespace
+
+struct ControlLink::Stream {
+  explicit Stream(const std::string& coordinator) {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
+    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1'000);
+    arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
+    channel = grpc::CreateCustomChannel(coordinator, grpc::InsecureChannelCredentials(), arguments);
+  }
+  ~Stream() {
+    if (reader.joinable()) {
+      context.TryCancel();
+      reader.join();
+    }
+  }
+
+  void attach() {
+    stub = proto::Control::NewStub(channel);
+    writer = stub->Attach(&context);
+    reader = std::thread{[this] { read(); }};
+  }
+
+  void read() {
+    for (proto::FromCoordinator wire; writer->Read(&wire);) {
+      const std::lock_guard lock{mutex};
+      heard.push_back({std::move(wire), monotonic_ns()});
+      changed.notify_one();
+    }
+    const std::lock_guard lock{mutex};
+    ended = true;
+    changed.notify_one();
+  }
+
+  struct Heard {
+    proto::FromCoordinator message;
+    std::int64_t at_ns;  ///< a probe's t4 must not include the time in the queue
+  };
+  std::deque<Heard> take(std::chrono::milliseconds patience) {
+    std::unique_lock lock{mutex};
+    changed.wait_for(lock, patience, [this] { return ended || !heard.empty(); });
+    return std::exchange(heard, {});
+  }
+
+  [[nodiscard]] bool is_over() {
+    const std::lock_guard lock{mutex};
+    return ended && heard.empty();
+  }
+
+  std::shared_ptr<grpc::Channel> channel;
+  std::unique_ptr<proto::Control::Stub> stub;
+  grpc::ClientContext context;
+  std::unique_ptr<grpc::ClientReaderWriter<proto::FromAgent, proto::FromCoordinator>> writer;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<Heard> heard;
+  bool ended = false;
+  std::thread reader;
+  ClockOffset clock;
+  std::int64_t heard_at_ns = 0;
+  std::int64_t probed_ns = 0;
+  int probes = 0;
+};
+
+ControlLink::ControlLink(std::string coordinator, Hello hello, AgentSettings settings,
+                         const std::atomic<bool>& end)
+    : coordinator_{std::move(coordinator)}, hello_{std::move(hello)}, settings_{settings}, end_{end} {}
+
+ControlLink::~ControlLink() = default;
+
+int ControlLink::serve() {
+  stream_ = std::make_unique<Stream>(coordinator_);
+  if (!attach()) {
+    if (end_) return 0;
+    spdlog::error("no coordinator answers at {}; start one with: onrush coordinator --listen HOST:PORT",
+                  coordinator_);
+    return kInternal;
+  }
+  return serve_attached();
+}
+
+bool ControlLink::attach() {
+  const auto deadline = std::chrono::steady_clock::now() + kDialPatience;
+  bool told = false;
+  while (!stream_->channel->WaitForConnected(std::chrono::system_clock::now() + 1s)) {
+    if (end_ || std::chrono::steady_clock::now() > deadline) return false;
+    if (!std::exchange(told, true)) spdlog::info("waiting for a coordinator at {}", coordinator_);
+  }
+  stream_->attach();
+  send(hello_);
+  return true;
+}
+
+int ControlLink::serve_attached() {
+  while (!end_) {
+    for (Stream::Heard& heard : stream_->take(kPollInterval)) {
+      stream_->heard_at_ns = heard.at_ns;
+      const Expected<FromCoordinator, std::string> message = from_proto(heard.message);
+      if (!message) {
+        spdlog::error("the coordinator sent what cannot be right: {}", message.error());
+        return leave();
+      }
+      this->heard(*message);
+    }
+    if (stream_->is_over()) return leave();
+    const std::int64_t now_ns = monotonic_ns();
+    probe(now_ns);
+    poll(now_ns);
+  }
+  spdlog::info("told to end");
+  close_in_order();
+  return 0;
+}
+
+// The stream is over: why, and what becomes of the run.
+int ControlLink::leave() {
+  stream_->context.TryCancel();
+  stream_->reader.join();
+  const grpc::Status status = stream_->writer->Finish();
+  if (status.error_code() == grpc::StatusCode::FAILED_PRECONDITION) {
+    spdlog::error("the coordinator at {} refuses this agent: {}", coordinator_, status.error_message());
+    return kInternal;
+  }
+  if (!run_) {
+    spdlog::info("the coordinator at {} has ended", coordinator_);
+    return 0;
+  }
+  spdlog::error("lost the coordinator at {} in mid-run: closing all connections in order", coordinator_);
+  close_in_order();
+  spdlog::error("all connections are closed; what was not acknowledged is lost");
+  return kInternal;
+}
+
+void ControlLink::heard(const FromCoordinator& message) {
+  std::visit(
+      Overloaded{
+          [&](const Welcome& m) {
+            spdlog::info("attached to {} as {}", coordinator_, hello_.name);
+            if (!m.boot_id.empty() && m.boot_id == hello_.boot_id) stream_->clock.same_kernel();
+          },
+          [&](const ProbeReply& m) { stream_->clock.probe(m.t1_ns, m.t2_ns, m.t3_ns, stream_->heard_at_ns); },
+          [&](const Prepare& m) { prepare(m); },
+          [&](const Start& m) {
+            if (run_) run_->start(to_local_ns(m.at_ns));
+          },
+          [&](const EndStage& m) {
+            if (run_) run_->end_stage(m.stage, to_local_ns(m.at_ns));
+          },
+          [&](const Stop& m) {
+            spdlog::info("stopping: {}", m.why);
+            if (run_) run_->stop();
+          },
+          [&](const Acknowledge& m) {
+            if (run_) run_->acknowledge(m.number);
+          },
+      },
+      message);
+}
+
+void ControlLink::prepare(const Prepare& message) {
+  spdlog::info("run {}: share {} of {}", message.run, message.share.index + 1, message.share.count);
+  run_.reset();
+  auto run = AgentRun::prepare(message, settings_, make_epoll_network);
+  if (!run) {
+    for (const std::string& reason : run.error()) spdlog::error("{}", reason);
+    return send(Refused{run.error()});
+  }
+  run_ = std::move(*run);
+  send(Ready{run_->capacity()});
+}
+
+void ControlLink::send(const FromAgent& message) {
+  // A failed write means a broken stream, which the reader reports.
+  stream_->writer->Write(to_proto(message));
+}
+
+void ControlLink::probe(std::int64_t now_ns) {
+  if (stream_->probes >= kFastProbes && now_ns - stream_->probed_ns < kProbeInterval_ns) return;
+  stream_->probed_ns = now_ns;
+  ++stream_->probes;
+  send(Probe{monotonic_ns()});
+}
+
+void ControlLink::poll(std::int64_t now_ns) {
+  if (!run_) return;
+  for (const FromAgent& message : run_->poll(now_ns)) send(message);
+  if (run_->finished()) {
+    run_.reset();
+    spdlog::info("the run is over; ready for the next");
+  }
+}
+
+void ControlLink::close_in_order() {
+  if (!run_) return;
+  run_->stop();
+  const auto deadline = std::chrono::steady_clock::now() + kCloseDeadline;
+  std::uint64_t last = 0;
+  while (!run_->finished() && std::chrono::steady_clock::now() < deadline) {
+    // Nobody is there to acknowledge, so this does: the snapshots have nowhere to go.
+    for (const FromAgent& message : run_->poll(monotonic_ns()))
+      if (const auto* snapshot = std::get_if<Snapshot>(&message)) last = snapshot->number;
+    run_->acknowledge(last);
+    std::this_thread::sleep_for(kPollInterval);
+  }
+}
+
+std::int64_t ControlLink::to_local_ns(std::int64_t coordinator_ns) const {
+  const std::optional<ClockEstimate> estimate = stream_->clock.at(monotonic_ns());
+  return coordinator_ns - (estimate ? estimate->offset_ns : 0);
+}
+
+}  // namespace onrush

@@ -1,1 +1,96 @@
-int main() { return 70; }
+// onrush-agent: attaches to a coordinator and opens the sockets that it is told to.
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <csignal>
+#include <random>
+#include <string>
+#include <thread>
+
+#include "agent/control_link.h"
+#include "core/address.h"
+#include "core/source_block.h"
+#include "proto/host_facts.h"
+
+namespace {
+
+using namespace onrush;
+
+constexpr int kUsage = 2;
+
+std::atomic<bool> end_asked{false};
+
+void ask_for_end(int) {
+  if (end_asked.exchange(true)) _exit(130);  // the second time: at once
+}
+
+std::string host_name() {
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+std::uint64_t start_number() {
+  std::random_device random;
+  return (static_cast<std::uint64_t>(random()) << 32) | random();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"onrush-agent: opens WebSocket connections for an onrush coordinator"};
+  app.set_version_flag("--version", ONRUSH_VERSION);
+  std::string coordinator = "127.0.0.1:7070";
+  std::string name = host_name() + "-" + std::to_string(getpid());
+  std::string source_addresses;
+  std::uint32_t workers = 1;
+  bool quiet = false;
+  app.add_option("--coordinator", coordinator, "HOST:PORT to attach to")->capture_default_str();
+  app.add_option("--name", name, "how reports call this agent (default: host and process)");
+  app.add_option("--workers", workers, "threads that hold connections")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  app.add_option("--source-addresses", source_addresses,
+                 "local addresses to connect from: 10.0.0.1-10.0.0.20,10.0.1.0/28");
+  app.add_flag("--quiet", quiet, "log only errors");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kUsage;
+  }
+  spdlog::set_default_logger(spdlog::stderr_logger_mt("onrush-agent"));
+  spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%e %l %n: %v");
+  if (quiet) spdlog::set_level(spdlog::level::err);
+  if (const auto address = parse_host_port(coordinator); !address) {
+    fmt::print(stderr, "onrush-agent: --coordinator {}\n", address.error());
+    return kUsage;
+  }
+  if (!source_addresses.empty())
+    if (const auto expanded = expand_addresses(source_addresses); !expanded) {
+      fmt::print(stderr, "onrush-agent: --source-addresses: {}\n", expanded.error());
+      return kUsage;
+    }
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGINT, ask_for_end);
+  std::signal(SIGTERM, ask_for_end);
+
+  Hello hello{.version = ONRUSH_VERSION,
+              .name = name,
+              .start_number = start_number(),
+              .host = host_name(),
+              .boot_id = boot_id(),
+              .pid = static_cast<std::uint32_t>(getpid()),
+              .cores = std::thread::hardware_concurrency(),
+              .workers = workers,
+              .descriptor_limit = raise_descriptor_limit(),
+              .memory_available_bytes = memory_available_bytes(),
+              .source_addresses = {}};
+  if (!source_addresses.empty()) hello.source_addresses.push_back(source_addresses);
+  const AgentSettings settings{.workers = workers,
+                               .descriptor_limit = hello.descriptor_limit,
+                               .memory_available_bytes = hello.memory_available_bytes};
+  return ControlLink{coordinator, hello, settings, end_asked}.serve();
+}

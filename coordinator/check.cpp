@@ -220,7 +220,7 @@ std::string render_check(const Plan& plan, const CheckFacts& facts) {
   for (const Expression& threshold : plan.thresholds) thresholds.push_back(threshold.text);
   put_lines("stops early if", aborts, out);
   put_lines("passes if", thresholds, out);
-  put_lines("note", check_notes(plan, facts), out);
+  for (const std::string& note : check_notes(plan, facts)) put_lines("note", {note}, out);
   return out;
 }
 

@@ -1,1 +1,79 @@
-int main() { return 70; }
+// onrush: runs plans, checks them, and is the coordinator of a cluster.
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "coordinator/commands.h"
+
+namespace {
+
+constexpr int kUsage = 2;
+
+constexpr const char* kExitCodes =
+    "exit codes: 0 passed, 2 bad plan or usage, 3 refused before the start, 4 aborted by the plan, 5 "
+    "degraded\n"
+    "(an agent was lost), 6 invalid measurement, 99 a threshold failed, 130 interrupted, 70 internal error;\n"
+    "the worst reason wins, the report lists all";
+
+void add_plan_options(CLI::App& command, onrush::PlanArguments& plan) {
+  command.add_option("PLAN", plan.file, "the plan's YAML file")->required();
+  // One value each time, so that a value with commas or spaces stays whole.
+  command.add_option("--set", plan.settings, "a parameter of the plan: --set users=10k")
+      ->allow_extra_args(false);
+  command.add_option("--target", plan.target, "ws://HOST:PORT/PATH instead of the plan's own");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"Onrush holds a million WebSocket users against your server and tells what they felt."};
+  app.set_version_flag("--version", ONRUSH_VERSION);
+  app.footer(kExitCodes);
+  app.require_subcommand(1);
+
+  onrush::RunArguments run;
+  CLI::App& run_command = *app.add_subcommand("run", "run a plan and print its verdict");
+  add_plan_options(run_command, run.plan);
+  run_command.add_option("--agents", run.agents, "agent processes (default: as many as the plan needs)")
+      ->check(CLI::Range(1, 1000));
+  run_command.add_option("--workers", run.workers, "threads of each local agent")->check(CLI::Range(1, 256));
+  run_command.add_option("--coordinator", run.coordinator,
+                         "HOST:PORT of a cluster's coordinator (default: embedded)");
+  run_command.add_option("--http", run.http,
+                         "HOST:PORT for metrics of the embedded coordinator (127.0.0.1:7080)");
+  run_command.add_option("--out", run.out, "folder for the results (default: onrush-results/<run>)");
+  run_command.add_flag("--quiet", run.quiet, "no live view");
+  run_command.footer(kExitCodes);
+
+  onrush::PlanArguments check;
+  CLI::App& check_command = *app.add_subcommand("check", "check a plan and print the timeline it would run");
+  add_plan_options(check_command, check);
+
+  onrush::CoordinatorArguments coordinator;
+  CLI::App& coordinator_command = *app.add_subcommand("coordinator", "serve a cluster of agents");
+  coordinator_command.add_option("--listen", coordinator.listen, "HOST:PORT for agents and `onrush run`")
+      ->capture_default_str();
+  coordinator_command.add_option("--http", coordinator.http, "HOST:PORT for /metrics and /healthz")
+      ->capture_default_str();
+
+  std::string folder;
+  CLI::App& show_command = *app.add_subcommand("show", "print the summary of a run's results again");
+  show_command.add_option("FOLDER", folder, "a folder that `onrush run` has left")->required();
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kUsage;
+  }
+  spdlog::set_default_logger(spdlog::stderr_logger_mt("onrush"));
+  spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%e %l %n: %v");
+
+  if (check_command.parsed()) return onrush::check_command(check);
+  if (show_command.parsed()) return onrush::show_command(folder);
+  onrush::SignalWatch signals;  // before any thread of gRPC, so that all block what it waits for
+  if (coordinator_command.parsed()) return onrush::coordinator_command(coordinator, signals);
+  spdlog::set_level(spdlog::level::err);  // the view tells what happens; agents and services stay silent
+  return onrush::run_command(run, signals);
+}

@@ -15,7 +15,7 @@ std::string with_commas(std::string number) {
   const std::size_t point = number.find('.');
   const std::size_t first = number.starts_with('-') ? 1 : 0;
   for (std::size_t i = point == std::string::npos ? number.size() : point; i > first + 3;)
-    number.insert(i -= 3, ",");
+    number.insert(i -= 3, 1, ',');
   return number;
 }
 

@@ -1,0 +1,156 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "coordinator/commands.h"
+#include "coordinator/coordinator.h"
+#include "coordinator/local_agents.h"
+#include "coordinator/plan_file.h"
+#include "coordinator/run_client.h"
+#include "coordinator/summary_view.h"
+#include "coordinator/terminal.h"
+#include "core/preflight.h"
+#include "core/timeline.h"
+#include "core/verdict.h"
+#include "proto/host_facts.h"
+
+namespace onrush {
+namespace {
+
+constexpr std::uint64_t kMostAgents = 1000;
+constexpr const char* kResults = "onrush-results";
+constexpr const char* kHttpDefault = "127.0.0.1:7080";
+
+// What the run has told so far, and what becomes of it on screen and on disk.
+class Watcher {
+ public:
+  explicit Watcher(const RunArguments& arguments) : arguments_{arguments} {}
+
+  void take(const RunEvent& event) {
+    if (const auto* accepted = std::get_if<RunAccepted>(&event)) {
+      out_ = arguments_.out.empty() ? fmt::format("{}/{}", kResults, accepted->run) : arguments_.out;
+      terminal_.emplace(STDERR_FILENO,
+                        Terminal::Options{.drawing = drawing_on(STDERR_FILENO, arguments_.quiet),
+                                          .unicode = style_of(STDERR_FILENO).unicode,
+                                          .http = accepted->http});
+    }
+    if (const auto* live = std::get_if<Live>(&event); live != nullptr && terminal_)
+      terminal_->show(*live, monotonic_ns() / 1000);
+    if (const auto* log = std::get_if<RunLog>(&event)) say(log->line);
+    if (const auto* rejected = std::get_if<RunRejected>(&event)) say(rejected->why);
+    if (const auto* file = std::get_if<RunFile>(&event)) files_[file->name] += file->content;
+  }
+
+  void say(std::string_view line) {
+    if (terminal_) return terminal_->log(line);
+    fmt::print(stderr, "{}{}", line, !line.empty() && line.back() == '\n' ? "" : "\n");
+  }
+
+  /// Writes the files and prints the summary. Error: a result that could not be written.
+  std::optional<std::string> finish() {
+    if (terminal_) terminal_->finish();
+    const auto summary = files_.find("summary.json");
+    if (summary == files_.end()) return std::nullopt;
+    std::optional<std::string> error = write_files();
+    const nlohmann::json parsed = nlohmann::json::parse(summary->second, nullptr, false);
+    fmt::print("{}", render_summary(parsed, style_of(STDOUT_FILENO), out_));
+    std::fflush(stdout);
+    return error;
+  }
+
+ private:
+  std::optional<std::string> write_files() {
+    std::error_code error;
+    std::filesystem::create_directories(out_, error);
+    for (const auto& [name, content] : files_) {
+      // Names come from a coordinator: nothing of theirs may lead out of the folder.
+      const std::filesystem::path path = std::filesystem::path{out_} / std::filesystem::path{name}.filename();
+      std::ofstream file{path, std::ios::binary | std::ios::trunc};
+      file << content;
+      if (!file.flush()) return fmt::format("cannot write {}: {}", path.string(), std::strerror(errno));
+    }
+    return std::nullopt;
+  }
+
+  const RunArguments& arguments_;
+  std::string out_;
+  std::optional<Terminal> terminal_;
+  std::map<std::string, std::string> files_;
+};
+
+// The coordinator inside the command and its agents.
+struct Embedded {
+  std::unique_ptr<Coordinator> coordinator;
+  std::optional<LocalAgents> agents;
+};
+
+Expected<Embedded, std::string> embed(const RunArguments& arguments, std::uint32_t agents) {
+  Coordinator::Settings settings{.listen = "127.0.0.1:0",
+                                 .http = arguments.http.empty() ? kHttpDefault : arguments.http,
+                                 .results = kResults};
+  auto coordinator = Coordinator::start(settings);
+  if (!coordinator && arguments.http.empty()) {
+    settings.http = "127.0.0.1:0";  // nobody asked for the default port, which somebody else has
+    coordinator = Coordinator::start(settings);
+  }
+  if (!coordinator) return Unexpected{coordinator.error()};
+  auto local = LocalAgents::start(agents, arguments.workers, (*coordinator)->control_address());
+  if (!local) return Unexpected{local.error()};
+  Embedded embedded;
+  embedded.coordinator = std::move(*coordinator);
+  embedded.agents.emplace(std::move(*local));
+  return embedded;
+}
+
+// Enough for the peak by the limit that agents started here have. If no number would do (a tiny ulimit), one:
+// it is the one that refuses, with the remedy.
+std::uint32_t agents_for(const Plan& plan) {
+  const double peak = static_cast<double>(peak_users(plan)) + peak_arrival_sessions(plan);
+  const std::uint64_t agents =
+      agents_needed(static_cast<std::uint64_t>(peak), raise_descriptor_limit()).value_or(1);
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(agents, kMostAgents));
+}
+
+}  // namespace
+
+int run_command(const RunArguments& arguments, SignalWatch& signals) {
+  const Expected<PlanFile, std::string> file = read_plan_file(arguments.plan);
+  if (!file) {
+    fmt::print(stderr, "{}", file.error());
+    return kExitBadPlan;
+  }
+  Submission submission{.version = ONRUSH_VERSION, .plan = file->text, .agents = arguments.agents};
+  std::optional<Embedded> embedded;
+  std::string coordinator = arguments.coordinator;
+  if (coordinator.empty()) {
+    if (submission.agents == 0) submission.agents = agents_for(file->plan);
+    auto made = embed(arguments, submission.agents);
+    if (!made) {
+      fmt::print(stderr, "onrush: {}\n", made.error());
+      return exit_code(Verdict::internal_error);
+    }
+    embedded.emplace(std::move(*made));
+    coordinator = embedded->coordinator->control_address();
+  }
+  RunClient client{coordinator};
+  Watcher watcher{arguments};
+  signals.on_signal([&](int count) { client.stop("stopped by a signal", count > 1); });
+  const Expected<int, std::string> result =
+      client.follow(submission, [&](const RunEvent& event) { watcher.take(event); });
+  signals.on_signal(nullptr);
+  const std::optional<std::string> unwritten = watcher.finish();
+  if (unwritten) fmt::print(stderr, "onrush: {}\n", *unwritten);
+  if (!result) fmt::print(stderr, "onrush: {}\n", result.error());
+  return result && !unwritten ? *result : exit_code(Verdict::internal_error);
+}
+
+}  // namespace onrush

@@ -1,0 +1,42 @@
+// What `onrush` does for each of its commands, after main has read the arguments. Each returns the exit code.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "coordinator/signal_watch.h"
+#include "core/control.h"
+
+namespace onrush {
+
+/// A plan file with its --set and --target.
+struct PlanArguments {
+  std::string file;
+  std::vector<std::string> settings;  ///< key=value
+  std::string target;
+};
+
+struct RunArguments {
+  PlanArguments plan;
+  std::uint32_t agents = 0;   ///< 0: as many as the plan needs (embedded), or all attached ones (cluster)
+  std::uint32_t workers = 1;  ///< of each local agent
+  std::string coordinator;    ///< "" = embedded
+  std::string http;           ///< "" = the default, or any free port if that is taken
+  std::string out;            ///< "" = onrush-results/<run>
+  bool quiet = false;
+};
+int run_command(const RunArguments& arguments, SignalWatch& signals);
+
+int check_command(const PlanArguments& arguments);
+
+struct CoordinatorArguments {
+  std::string listen = "127.0.0.1:7070";
+  std::string http = "127.0.0.1:7080";
+};
+int coordinator_command(const CoordinatorArguments& arguments, SignalWatch& signals);
+
+int show_command(const std::string& folder);
+
+}  // namespace onrush

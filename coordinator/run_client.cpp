@@ -1,0 +1,93 @@
+#include "coordinator/run_client.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "control.grpc.pb.h"
+#include "proto/convert.h"
+
+namespace onrush {
+namespace {
+
+constexpr std::chrono::seconds kConnectPatience{5};
+
+RunEvent event_of(const proto::RunEvent& from) {
+  switch (from.message_case()) {
+    case proto::RunEvent::kAccepted: return RunAccepted{from.accepted().run(), from.accepted().http()};
+    case proto::RunEvent::kRejected: return RunRejected{from.rejected().why(), from.rejected().exit_code()};
+    case proto::RunEvent::kLive: return from_proto(from.live());
+    case proto::RunEvent::kLog: return RunLog{from.log()};
+    case proto::RunEvent::kFile: return RunFile{from.file().name(), from.file().content()};
+    case proto::RunEvent::kFinished: return RunFinished{from.finished().exit_code()};
+    case proto::RunEvent::MESSAGE_NOT_SET: break;
+  }
+  return RunLog{"the coordinator said something that this version does not know"};
+}
+
+std::optional<int> exit_code_of(const RunEvent& event) {
+  if (const auto* rejected = std::get_if<RunRejected>(&event)) return rejected->exit_code;
+  if (const auto* finished = std::get_if<RunFinished>(&event)) return finished->exit_code;
+  return std::nullopt;
+}
+
+}  // namespace
+
+struct RunClient::Stream {
+  std::string coordinator;
+  std::shared_ptr<grpc::Channel> channel;
+  std::mutex mutex;  // of writer, which follow() makes and stop() uses
+  grpc::ClientContext context;
+  std::unique_ptr<grpc::ClientReaderWriter<proto::RunRequest, proto::RunEvent>> writer;
+};
+
+RunClient::RunClient(const std::string& coordinator) : stream_{std::make_unique<Stream>()} {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  stream_->coordinator = coordinator;
+  stream_->channel = grpc::CreateCustomChannel(coordinator, grpc::InsecureChannelCredentials(), arguments);
+}
+
+RunClient::~RunClient() = default;
+
+Expected<int, std::string> RunClient::follow(const Submission& submission, const Follower& follower) {
+  Stream& stream = *stream_;
+  if (!stream.channel->WaitForConnected(std::chrono::system_clock::now() + kConnectPatience))
+    return Unexpected{"no coordinator answers at " + stream.coordinator +
+                      "; start one with: onrush coordinator --listen HOST:PORT"};
+  proto::RunRequest request;
+  request.mutable_submit()->set_version(submission.version);
+  *request.mutable_submit()->mutable_plan() = to_proto(submission.plan);
+  request.mutable_submit()->set_agents(submission.agents);
+  {
+    const std::lock_guard lock{stream.mutex};
+    stream.writer = proto::Runs::NewStub(stream.channel)->Submit(&stream.context);
+    stream.writer->Write(request);
+  }
+  std::optional<int> exit_code;
+  for (proto::RunEvent wire; stream.writer->Read(&wire);) {
+    const RunEvent event = event_of(wire);
+    follower(event);
+    if ((exit_code = exit_code_of(event))) break;
+  }
+  stream.writer->WritesDone();
+  if (!exit_code) stream.context.TryCancel();
+  const grpc::Status status = stream.writer->Finish();
+  if (exit_code) return *exit_code;
+  return Unexpected{"the coordinator at " + stream.coordinator +
+                    " went away in mid-run: " + status.error_message()};
+}
+
+void RunClient::stop(const std::string& why, bool at_once) {
+  const std::lock_guard lock{stream_->mutex};
+  if (!stream_->writer) return;
+  proto::RunRequest request;
+  request.mutable_stop()->set_why(why);
+  request.mutable_stop()->set_at_once(at_once);
+  stream_->writer->Write(request);
+}
+
+}  // namespace onrush

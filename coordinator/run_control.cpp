@@ -1,0 +1,196 @@
+#include "coordinator/run_control.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+#include "core/plan_yaml.h"
+#include "core/source_block.h"
+#include "proto/host_facts.h"
+
+namespace onrush {
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+// Local agents are there within a second; those of a cluster were started before the run, or are being
+// restarted.
+constexpr std::int64_t kGatherDeadline = 15 * kSecond;
+constexpr std::int64_t kTellInterval = kSecond / 4;
+
+constexpr int kRefused = 3;
+constexpr int kBadPlan = 2;
+
+std::tm utc_now() { return fmt::gmtime(std::chrono::system_clock::now()); }
+
+}  // namespace
+
+RunControl::RunControl(Settings settings) : settings_{std::move(settings)} {}
+RunControl::~RunControl() = default;
+
+AgentId RunControl::agent_attached(AgentLink link) { return fleet_.attached(std::move(link)); }
+
+void RunControl::agent_said(AgentId id, const FromAgent& message) {
+  const AgentLink* link = fleet_.link(id);
+  if (link == nullptr) return;
+  if (const auto* hello = std::get_if<Hello>(&message)) {
+    if (const std::optional<std::string> why = fleet_.introduce(id, *hello)) return link->refuse(*why);
+    spdlog::info("{} attached from {} ({} cores, {} descriptors)", hello->name, hello->host, hello->cores,
+                 hello->descriptor_limit);
+    link->send(Welcome{ONRUSH_VERSION, boot_id()});
+    return start_if_gathered();
+  }
+  if (fleet_.hello(id) == nullptr) return link->refuse("an agent begins with hello");
+  const std::int64_t now = monotonic_ns();
+  if (const auto* probe = std::get_if<Probe>(&message))
+    link->send(ProbeReply{probe->t1_ns, now, monotonic_ns()});
+  if (const std::optional<std::uint32_t> index = member(id)) run_->received(*index, message, now);
+  deliver();
+}
+
+void RunControl::agent_gone(AgentId id) {
+  const std::optional<std::uint32_t> index = member(id);
+  if (const Hello* hello = fleet_.hello(id)) spdlog::info("{} detached", hello->name);
+  fleet_.detached(id);
+  if (!index) return;
+  run_->disconnected(*index, monotonic_ns());
+  deliver();
+}
+
+FollowerId RunControl::submitted(const Submission& submission, Follower follower) {
+  const FollowerId id = next_follower_++;
+  if (submission.version != ONRUSH_VERSION) {
+    follower(
+        RunRejected{fmt::format("the coordinator is onrush {}, this command is onrush {}: use one version",
+                                ONRUSH_VERSION, submission.version),
+                    kRefused});
+    return id;
+  }
+  if (!is_idle()) {
+    follower(RunRejected{"the coordinator has a run under way; wait for its end, or stop it", kRefused});
+    return id;
+  }
+  const PlanText& text = submission.plan;
+  Expected<Plan, std::vector<Diagnostic>> plan =
+      read_plan({.file = text.file, .yaml = text.yaml, .settings = text.settings, .target = text.target});
+  if (!plan) {
+    follower(RunRejected{render(text.file, plan.error()), kBadPlan});
+    return id;
+  }
+  follower_ = std::move(follower);
+  follower_id_ = id;
+  waiting_ = Waiting{submission, std::move(*plan), monotonic_ns()};
+  start_if_gathered();
+  return id;
+}
+
+void RunControl::stop_asked(FollowerId id, const std::string& why, bool at_once) {
+  if (id != follower_id_ || is_idle()) return;
+  if (waiting_) return reject("stopped before the run began", 130);
+  run_->interrupt(why, at_once, monotonic_ns());
+  deliver();
+}
+
+// Whoever asked for the load is gone, so the load ends too; what was measured stays with the coordinator.
+void RunControl::follower_gone(FollowerId id) {
+  if (id == 0 || id != follower_id_ || is_idle()) return;
+  follower_ = nullptr;
+  stop("the command that had submitted the run is gone");
+}
+
+void RunControl::stop(const std::string& why) {
+  if (waiting_) return reject(why, 130);
+  if (!run_) return;
+  run_->interrupt(why, false, monotonic_ns());
+  deliver();
+}
+
+void RunControl::tick() {
+  const std::int64_t now = monotonic_ns();
+  if (waiting_ && now - waiting_->since_ns > kGatherDeadline) {
+    const std::uint32_t wanted = std::max(1U, waiting_->submission.agents);
+    return reject(fmt::format("cannot run: {} of {} agents attached within {} s\n"
+                              "  start agents with: onrush-agent --coordinator HOST:PORT",
+                              fleet_.introduced().size(), wanted, kGatherDeadline / kSecond),
+                  kRefused);
+  }
+  if (!run_) return;
+  run_->tick(now);
+  deliver();
+  if (run_ && now - told_ns_ >= kTellInterval) {
+    told_ns_ = now;
+    tell(run_->live(now));
+  }
+}
+
+void RunControl::start_if_gathered() {
+  if (!waiting_) return;
+  std::vector<AgentId> ids = fleet_.introduced();
+  const std::size_t wanted = waiting_->submission.agents;
+  if (ids.empty() || ids.size() < wanted) return;
+  if (wanted != 0) ids.resize(wanted);
+  begin(ids);
+}
+
+void RunControl::begin(const std::vector<AgentId>& ids) {
+  Waiting waiting = std::move(*waiting_);
+  waiting_.reset();
+  members_ = ids;
+  hellos_.clear();
+  for (const AgentId id : ids) hellos_.push_back(*fleet_.hello(id));
+  const std::vector<SourceBlock> blocks = deal_source_blocks(hellos_, waiting.plan.target.host);
+  std::vector<RunAgent> agents;
+  for (std::size_t i = 0; i < ids.size(); ++i) agents.push_back({hellos_[i].name, blocks[i]});
+  const std::string id = fmt::format("{:%Y%m%d-%H%M%S}-{}", utc_now(), waiting.plan.name);
+  started_ = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", utc_now());
+  run_ = std::make_unique<Run>(id, std::move(waiting.plan), waiting.submission.plan, std::move(agents));
+  last_.reset();
+  observer_ = std::make_unique<Observer>(
+      run_->plan().observe, [this](std::uint32_t index, double cpu_s, std::uint64_t memory_bytes) {
+        settings_.post([this, index, cpu_s, memory_bytes] {
+          if (run_) run_->observed(index, cpu_s, memory_bytes, monotonic_ns());
+        });
+      });
+  spdlog::info("run {} on {} agents", id, ids.size());
+  tell(RunAccepted{id, http_});
+  run_->begin(monotonic_ns());
+  deliver();
+}
+
+void RunControl::deliver() {
+  if (!run_) return;
+  for (const Run::Outgoing& outgoing : run_->take_outgoing())
+    if (const AgentLink* link = fleet_.link(members_[outgoing.agent])) link->send(outgoing.message);
+  for (const std::uint32_t agent : run_->take_given_up())
+    if (const AgentLink* link = fleet_.link(members_[agent])) link->cut();
+  for (const std::string& line : run_->take_log()) {
+    spdlog::warn("{}", line);
+    tell(RunLog{line});
+  }
+  if (run_->state() == RunState::finished) finish();
+}
+
+void RunControl::tell(const RunEvent& event) {
+  if (follower_) follower_(event);
+}
+
+void RunControl::reject(const std::string& why, int exit_code) {
+  tell(RunRejected{why, exit_code});
+  waiting_.reset();
+  follower_ = nullptr;
+  follower_id_ = 0;
+}
+
+std::optional<std::uint32_t> RunControl::member(AgentId id) const {
+  if (!run_) return std::nullopt;
+  const auto found = std::find(members_.begin(), members_.end(), id);
+  if (found == members_.end()) return std::nullopt;
+  return static_cast<std::uint32_t>(found - members_.begin());
+}
+
+}  // namespace onrush

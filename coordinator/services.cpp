@@ -1,0 +1,112 @@
+#include "coordinator/services.h"
+
+#include <utility>
+
+#include "coordinator/service_stream.h"
+#include "proto/convert.h"
+
+namespace onrush {
+namespace {
+
+using AgentStream = ServiceStream<proto::FromAgent, proto::FromCoordinator>;
+using RunStream = ServiceStream<proto::RunRequest, proto::RunEvent>;
+
+// Known to the loop from the moment its attachment task has run; no message is read before.
+struct AgentSide {
+  AgentId id = 0;
+};
+
+AgentLink link_to(const std::shared_ptr<AgentStream>& stream) {
+  return {.send = [stream](const FromCoordinator& message) { stream->send(to_proto(message)); },
+          .refuse =
+              [stream](const std::string& why) {
+                stream->end({grpc::StatusCode::FAILED_PRECONDITION, why});
+              },
+          .cut = [stream] { stream->cut(); }};
+}
+
+template <class... Cases>
+struct Overloaded : Cases... {
+  using Cases::operator()...;
+};
+template <class... Cases>
+Overloaded(Cases...) -> Overloaded<Cases...>;
+
+proto::RunEvent to_proto(const RunEvent& event) {
+  proto::RunEvent to;
+  std::visit(Overloaded{
+                 [&](const RunAccepted& e) {
+                   to.mutable_accepted()->set_run(e.run);
+                   to.mutable_accepted()->set_http(e.http);
+                 },
+                 [&](const RunRejected& e) {
+                   to.mutable_rejected()->set_why(e.why);
+                   to.mutable_rejected()->set_exit_code(e.exit_code);
+                 },
+                 [&](const Live& e) { *to.mutable_live() = to_proto(e); },
+                 [&](const RunLog& e) { to.set_log(e.line); },
+                 [&](const RunFile& e) {
+                   to.mutable_file()->set_name(e.name);
+                   to.mutable_file()->set_content(e.content);
+                 },
+                 [&](const RunFinished& e) { to.mutable_finished()->set_exit_code(e.exit_code); },
+             },
+             event);
+  return to;
+}
+
+Follower follower_on(const std::shared_ptr<RunStream>& stream) {
+  return [stream](const RunEvent& event) {
+    stream->send(to_proto(event));
+    if (std::holds_alternative<RunRejected>(event) || std::holds_alternative<RunFinished>(event))
+      stream->end(grpc::Status::OK);
+  };
+}
+
+}  // namespace
+
+grpc::ServerBidiReactor<proto::FromAgent, proto::FromCoordinator>* ControlService::Attach(
+    grpc::CallbackServerContext* context) {
+  const std::shared_ptr<AgentStream> stream = AgentStream::make(context);
+  const auto side = std::make_shared<AgentSide>();
+  loop_.post([this, side, stream] {
+    side->id = control_.agent_attached(link_to(stream));
+    stream->begin({.message =
+                       [this, side, stream](const proto::FromAgent& wire) {
+                         Expected<FromAgent, std::string> message = from_proto(wire);
+                         loop_.post([this, side, stream, message = std::move(message)] {
+                           if (message)
+                             control_.agent_said(side->id, *message);
+                           else
+                             stream->end({grpc::StatusCode::INVALID_ARGUMENT, message.error()});
+                           stream->read_next();
+                         });
+                       },
+                   .gone = [this, side] { loop_.post([this, side] { control_.agent_gone(side->id); }); }});
+  });
+  return stream.get();
+}
+
+grpc::ServerBidiReactor<proto::RunRequest, proto::RunEvent>* RunsService::Submit(
+    grpc::CallbackServerContext* context) {
+  const std::shared_ptr<RunStream> stream = RunStream::make(context);
+  const auto follower = std::make_shared<FollowerId>(0);
+  stream->begin(
+      {.message =
+           [this, stream, follower](const proto::RunRequest& request) {
+             loop_.post([this, stream, follower, request] {
+               if (request.has_submit() && *follower == 0)
+                 *follower = control_.submitted({.version = request.submit().version(),
+                                                 .plan = from_proto(request.submit().plan()),
+                                                 .agents = request.submit().agents()},
+                                                follower_on(stream));
+               else if (request.has_stop() && *follower != 0)
+                 control_.stop_asked(*follower, request.stop().why(), request.stop().at_once());
+               stream->read_next();
+             });
+           },
+       .gone = [this, follower] { loop_.post([this, follower] { control_.follower_gone(*follower); }); }});
+  return stream.get();
+}
+
+}  // namespace onrush

@@ -1,0 +1,114 @@
+#include "core/verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "core/format.h"
+
+namespace onrush {
+namespace {
+
+struct Reason {
+  Verdict verdict;
+  std::string text;
+};
+
+using Reasons = std::vector<Reason>;
+
+void own_limits(const Aggregate& aggregate, Reasons& reasons) {
+  std::map<Failure, std::uint64_t> limits;
+  for (const FailureTotal& total : aggregate.failures())
+    if (is_own_limit(total.failure)) limits[total.failure] += total.count;
+  for (const auto& [failure, count] : limits)
+    reasons.push_back({Verdict::invalid, fmt::format("a limit of our own machine was hit {} times: {}",
+                                                     format_count(count), describe(failure))});
+}
+
+void invalid_seconds(const Aggregate& aggregate, Reasons& reasons) {
+  for (std::size_t i = 0; i < aggregate.agents().size(); ++i) {
+    const AgentRecord& agent = aggregate.agents()[i];
+    if (agent.invalid_seconds == 0) continue;
+    const auto& all = aggregate.suspects();
+    const auto first = std::find_if(all.begin(), all.end(), [&](const SuspectSecond& s) {
+      return s.agent == i && s.judgement.grade == Grade::invalid;
+    });
+    const std::string why =
+        first == all.end() ? "" : fmt::format("; second {}: {}", first->second, first->judgement.cause);
+    reasons.push_back({Verdict::invalid, fmt::format("{} INVALID seconds of {}{}",
+                                                     format_count(agent.invalid_seconds), agent.name, why)});
+  }
+}
+
+void thresholds(const Aggregate& aggregate, Reasons& reasons) {
+  for (const ThresholdResult& result : aggregate.thresholds())
+    if (!result.held)
+      reasons.push_back(
+          {Verdict::failed, fmt::format("threshold missed: {} ({})", result.expression, result.value_text)});
+}
+
+void nothing_connected(const Aggregate& aggregate, Reasons& reasons) {
+  const Counters counters = aggregate.counters();
+  const std::uint64_t attempted = at(counters, Counter::attempted);
+  if (attempted > 0 && at(counters, Counter::opened) == 0)
+    reasons.push_back(
+        {Verdict::failed, fmt::format("none of {} connections opened", format_count(attempted))});
+}
+
+}  // namespace
+
+const char* name(Verdict verdict) noexcept {
+  switch (verdict) {
+    case Verdict::internal_error: return "internal error";
+    case Verdict::interrupted: return "interrupted";
+    case Verdict::refused: return "refused";
+    case Verdict::aborted: return "aborted";
+    case Verdict::invalid: return "invalid";
+    case Verdict::degraded: return "degraded";
+    case Verdict::failed: return "failed";
+    case Verdict::passed: return "passed";
+  }
+  return "unknown";
+}
+
+int exit_code(Verdict verdict) noexcept {
+  switch (verdict) {
+    case Verdict::internal_error: return 70;
+    case Verdict::interrupted: return 130;
+    case Verdict::refused: return 3;
+    case Verdict::aborted: return 4;
+    case Verdict::invalid: return 6;
+    case Verdict::degraded: return 5;
+    case Verdict::failed: return 99;
+    case Verdict::passed: return 0;
+  }
+  return 70;
+}
+
+Decision decide(const RunEvents& events, const Aggregate& aggregate) {
+  Reasons reasons;
+  for (const std::string& broken : aggregate.broken_identities())
+    reasons.push_back({Verdict::internal_error, "our own books do not balance: " + broken});
+  if (events.interrupted) reasons.push_back({Verdict::interrupted, "interrupted: " + *events.interrupted});
+  for (const std::string& why : events.refused) reasons.push_back({Verdict::refused, why});
+  if (events.aborted) reasons.push_back({Verdict::aborted, "aborted by the plan: " + *events.aborted});
+  for (const std::string& agent : events.lost_agents)
+    reasons.push_back({Verdict::degraded, fmt::format("agent {} was lost", agent)});
+  // Of a run that never began there is nothing to promise or to doubt.
+  if (events.refused.empty()) {
+    own_limits(aggregate, reasons);
+    invalid_seconds(aggregate, reasons);
+    thresholds(aggregate, reasons);
+    nothing_connected(aggregate, reasons);
+  }
+  std::stable_sort(reasons.begin(), reasons.end(),
+                   [](const Reason& a, const Reason& b) { return a.verdict < b.verdict; });
+  Decision decision;
+  if (!reasons.empty()) decision.verdict = reasons.front().verdict;
+  for (Reason& reason : reasons) decision.reasons.push_back(std::move(reason.text));
+  return decision;
+}
+
+}  // namespace onrush
