@@ -94,6 +94,7 @@ std::span<const NetworkEvent> EpollNetwork::wait(std::int64_t until_ns) noexcept
     out.token = {static_cast<std::uint32_t>(event.data.u64), static_cast<std::uint32_t>(event.data.u64 >> 32)};
     out.readable = (event.events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
     out.writable = (event.events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0;
+    out.ended = (event.events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
   }
   return {events_.data(), filled};
 }

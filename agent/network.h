@@ -3,7 +3,8 @@
 // Why: the same worker runs over epoll and over a simulated network in virtual time, so every test of the engine can
 // be replayed from a seed. Owner: the worker's thread, except wake(). Errors are negative errno values, never errno.
 // Always: one event a socket and wait at most; a closed descriptor gives no further event in later waits; reads and
-// writes never raise a signal. Readiness is told by edge: read until the socket has no more.
+// writes never raise a signal. Readiness is told by edge: after a read that filled less than it was given, new bytes
+// make a new event; after one that filled all, or when the event says `ended`, there may be more without one.
 #pragma once
 
 #include <cstddef>
@@ -28,6 +29,7 @@ struct NetworkEvent {
   SocketToken token;
   bool readable = false;  ///< bytes, the peer's end, or an error wait to be read
   bool writable = false;  ///< the connection was decided, or there is room again
+  bool ended = false;     ///< the peer's end or an error is among what waits: read until it comes
 };
 
 class Network {

@@ -43,7 +43,7 @@ enum SessionFlag : std::uint8_t {
   kUnread = 16,      ///< in the worker's list of sockets whose read budget was used up
   kUnsettled = 32,   ///< its stage waits for it to open, fail or close
   kNumbered = 64,    ///< counted among the listeners that number broadcasts
-  kPeerClosed = 128, ///< the peer's close frame has come
+  kDeaf = 128,       ///< whatever still comes is not looked at: the peer's close frame has come, or it broke the protocol
 };
 
 /// What a user who waits for a message knows of it.
