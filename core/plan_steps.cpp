@@ -93,7 +93,7 @@ class ScriptReader {
     if (std::find(kSteps.later.begin(), kSteps.later.end(), name.text) != kSteps.later.end())
       return reader_.complain(name, fmt::format("step '{}' in {} is not yet supported", name.text, owner_));
     std::string hint = did_you_mean(name.text, kSteps.known);
-    if (hint.empty()) hint = fmt::format("; the steps are {}", any_of(kSteps.known));
+    if (hint.empty()) hint = fmt::format("; the steps are {}", all_of(kSteps.known));
     reader_.complain(name, fmt::format("unknown step {} in {}{}", quoted(name.text), owner_, hint));
   }
 
@@ -135,8 +135,9 @@ class ScriptReader {
     if (text != nullptr && bytes != nullptr)
       reader_.complain(*bytes,
                        fmt::format("{} beside 'text'; a message is one of the two", fields.what("bytes")));
-    if (text == nullptr && bytes == nullptr)
-      reader_.complain(at, fmt::format("a message is missing: {} or 'bytes'", fields.what("text")));
+    if (text == nullptr && bytes == nullptr && fields.intact())
+      reader_.complain(
+          at, fmt::format("{} is missing; a message is a text or {{bytes: 100}}", fields.what("text")));
     if (bytes != nullptr) {
       const auto size = reader_.count(*bytes, fields.what("bytes"), Zero::allowed).value_or(0);
       if (size > kLargestMessage)
