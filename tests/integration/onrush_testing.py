@@ -5,11 +5,14 @@
         assert server.stats()["connections"] == 1
 """
 
+import base64
+import hashlib
 import json
 import os
 import pathlib
 import select
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -95,3 +98,51 @@ def eventually(what, timeout_s=10.0):
     while not (value := what()) and time.monotonic() < deadline:
         time.sleep(0.01)
     return value
+
+
+class RawClient:
+    """A socket that has sent an opening request, and says nothing on its own."""
+
+    KEY = base64.b64encode(bytes(range(16))).decode()
+    ACCEPT = base64.b64encode(hashlib.sha1((KEY + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode()).digest()).decode()
+
+    def __init__(self, server, path):
+        self.socket = socket.create_connection(("127.0.0.1", server.port), 10)
+        self.socket.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                            f"Sec-WebSocket-Key: {self.KEY}\r\nSec-WebSocket-Version: 13\r\n\r\n".encode())
+        self.bytes = b""
+
+    def head(self):
+        """The response head, lines without their ends."""
+        while b"\r\n\r\n" not in self.bytes:
+            received = self.socket.recv(65536)
+            assert received, f"ended within the head: {self.bytes!r}"
+            self.bytes += received
+        head, _, self.bytes = self.bytes.partition(b"\r\n\r\n")
+        return head.decode().split("\r\n")
+
+    def take(self, count):
+        while len(self.bytes) < count:
+            received = self.socket.recv(65536)
+            assert received, f"ended after {self.bytes!r}"
+            self.bytes += received
+        taken, self.bytes = self.bytes[:count], self.bytes[count:]
+        return taken
+
+    def rest(self):
+        """All until the server's FIN."""
+        while received := self.socket.recv(65536):
+            self.bytes += received
+        return self.bytes
+
+    def send(self, opcode, payload):
+        assert len(payload) < 126
+        mask = os.urandom(4)
+        masked = bytes(byte ^ mask[i % 4] for i, byte in enumerate(payload))
+        self.socket.sendall(bytes([0x80 | opcode, 0x80 | len(payload)]) + mask + masked)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()

@@ -57,9 +57,9 @@ def test_echo_joins_fragments(server):
 
 def test_a_message_over_16_mib_is_answered_with_1009(server):
     with client(server, "/echo") as connection:
+        connection.socket.sendall(b"\x82\xff" + (16 * MIB + 1).to_bytes(8, "big") + b"mask")  # a frame's header
         with pytest.raises(ConnectionClosed) as closed:
-            connection.send(b"m" * (16 * MIB + 1))
-            connection.recv()
+            connection.recv(10)
         assert closed.value.rcvd.code == 1009
 
 
