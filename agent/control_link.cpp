@@ -15,7 +15,7 @@
 #include "control.grpc.pb.h"
 #include "core/clock_offset.h"
 #include "proto/convert.h"
-#include "proto/host_clock.h"
+#include "proto/host_facts.h"
 
 namespace onrush {
 namespace {

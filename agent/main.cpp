@@ -1,22 +1,19 @@
 // onrush-agent: attaches to a coordinator and opens the sockets that it is told to.
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <csignal>
-#include <fstream>
 #include <random>
-#include <sstream>
 #include <string>
 #include <thread>
 
 #include "agent/control_link.h"
 #include "core/address.h"
 #include "core/source_block.h"
-#include "proto/host_clock.h"
+#include "proto/host_facts.h"
 
 namespace {
 
@@ -28,26 +25,6 @@ std::atomic<bool> end_asked{false};
 
 void ask_for_end(int) {
   if (end_asked.exchange(true)) _exit(130);  // the second time: at once
-}
-
-std::uint64_t raise_descriptor_limit() {
-  rlimit limit{};
-  getrlimit(RLIMIT_NOFILE, &limit);
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
-  getrlimit(RLIMIT_NOFILE, &limit);
-  return limit.rlim_cur;
-}
-
-std::uint64_t memory_available_bytes() {
-  std::ifstream file{"/proc/meminfo"};
-  for (std::string line; std::getline(file, line);) {
-    std::istringstream columns{line};
-    std::string name;
-    std::uint64_t kilobytes = 0;
-    if (columns >> name >> kilobytes && name == "MemAvailable:") return kilobytes * 1024;
-  }
-  return 0;
 }
 
 std::string host_name() {

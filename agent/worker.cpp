@@ -1,1 +1,231 @@
+#include "agent/worker.h"
 
+#include <algorithm>
+#include <limits>
+
+namespace onrush {
+namespace {
+
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kSecond_ns = 1'000'000'000;
+// How long a worker sleeps when nothing is known to be due.
+constexpr std::int64_t kIdle_ns = kSecond_ns;
+// How soon it tries again to hand over when the collector holds all portions.
+constexpr std::int64_t kRetry_ns = 1'000'000;
+constexpr std::uint32_t kReadyBuffers = 64;
+
+}  // namespace
+
+Worker::Worker(const Program& program, const WorkerSettings& settings, PortAllocator ports, Network& network)
+    : program_{program},
+      settings_{settings},
+      network_{network},
+      ports_{std::move(ports)},
+      slab_{settings.capacity},
+      timers_{slab_, network.now_ns()},
+      recorder_{static_cast<std::uint32_t>(program.plan.scenarios.size())},
+      random_{program.plan.seed, settings.share.index},
+      stages_{program, settings.share},
+      json_{kMaxMessageBytes},
+      unsent_{kReadyBuffers},
+      partial_{kReadyBuffers},
+      receive_(kReceiveBytes + kJsonPadding),
+      start_ns_{kNever},
+      stage_ends_ns_(program.stages.size(), kNever) {
+  for (std::uint32_t s = 0; s < program.plan.scenarios.size(); ++s) {
+    broadcasts_.emplace_back(s, settings.capacity);
+    users_.emplace_back(share_of_users(program, s, settings.share).count);
+  }
+  for (std::string* text : {&text_, &reply_text_, &frame_, &pong_}) text->reserve(4096);
+  unread_.reserve(1024);
+  reading_.reserve(1024);
+  mail_.reserve(16);
+}
+
+void Worker::turn() {
+  const std::span<const NetworkEvent> events = network_.wait(next_wake_ns());
+  const std::int64_t begin_ns = now_ns_ = network_.now_ns();
+  more_due_ = false;
+  open_mail();
+  for (const NetworkEvent& event : events) handle(event);
+  read_on();
+  now_ns_ = network_.now_ns();
+  follow_timeline();
+  if (timers_.advance(now_ns_, kTimersPerTurn, [this](Session& session) { timer_due(session); }) == kTimersPerTurn)
+    more_due_ = true;
+  now_ns_ = network_.now_ns();
+  turn_max_ns_ = std::max(turn_max_ns_, now_ns_ - begin_ns);
+  hand_over();
+}
+
+void Worker::handle(const NetworkEvent& event) {
+  Session* session = slab_.find(event.token.slot, event.token.generation);
+  if (session == nullptr || session->fd == -1) return;  // closed earlier in this turn
+  const int descriptor = session->fd;
+  if (event.writable) {
+    if (session->state == State::connecting) connected(*session);
+    else writable(*session);
+    if (!still(*session, event.token, descriptor)) return;
+  }
+  if (event.readable) readable(*session, event.ended);
+}
+
+void Worker::timer_due(Session& session) {
+  const std::int64_t due_ns = session.wake_ns;
+  switch (session.state) {
+    case State::waiting: return session.step == 0 ? begin_session(session, due_ns) : run(session, due_ns);
+    case State::connecting:
+    case State::upgrading: {
+      const Phase phase = session.state == State::connecting ? Phase::connect : Phase::upgrade;
+      const auto seconds = (due_ns - session.begun_ns + kSecond_ns / 2) / kSecond_ns;
+      return attempt_failed(session, {phase, Cause::timeout, static_cast<std::uint32_t>(seconds)});
+    }
+    case State::thinking:
+    case State::pacing: return run(session, due_ns);
+    case State::awaiting_reply: {
+      const auto& request = std::get<RequestStep>(step_of(session).instruction.step->what);
+      const auto seconds = (request.timeout_ns + kSecond_ns / 2) / kSecond_ns;
+      note_failure(session, {Phase::request, Cause::timeout, static_cast<std::uint32_t>(seconds)});
+      [[fallthrough]];
+    }
+    case State::listening:
+      leave_step(session);
+      ++session.step;
+      set_state(session, State::pacing);
+      return run(session, due_ns);
+    case State::closing:
+      if (!session.has(kDeaf)) note_failure(session, {Phase::close, Cause::timeout, kCloseWait_ns / kSecond_ns});
+      return connection_ended(session);
+    case State::flushing:
+    case State::idle: break;
+  }
+  ONRUSH_CHECK(false && "a timer in a state that has none");
+}
+
+// Sockets that had more than their budget of the turn before; whoever has still more goes to the end of the queue.
+void Worker::read_on() {
+  std::swap(unread_, reading_);
+  for (const SocketToken& token : reading_) {
+    Session* session = slab_.find(token.slot, token.generation);
+    if (session == nullptr || !session->has(kUnread)) continue;
+    session->clear(kUnread);
+    readable(*session, true);
+  }
+  reading_.clear();
+}
+
+void Worker::start(std::int64_t at_ns) { post({Letter::Kind::start, 0, at_ns}); }
+void Worker::end_stage(std::uint32_t stage, std::int64_t at_ns) { post({Letter::Kind::end_stage, stage, at_ns}); }
+void Worker::stop() { post({Letter::Kind::stop, 0, 0}); }
+
+void Worker::post(Letter letter) {
+  {
+    const std::lock_guard lock{mail_mutex_};
+    mail_.push_back(letter);
+    has_mail_.store(true, std::memory_order_release);
+  }
+  network_.wake();
+}
+
+void Worker::open_mail() {
+  if (!has_mail_.load(std::memory_order_acquire)) return;
+  const std::lock_guard lock{mail_mutex_};
+  for (const Letter& letter : mail_) {
+    switch (letter.kind) {
+      case Letter::Kind::start: start_ns_ = std::min(start_ns_, letter.at_ns); break;
+      case Letter::Kind::stop: stop_asked_ = true; break;
+      case Letter::Kind::end_stage:
+        // Stages of a known length end by themselves, at the same instant everywhere.
+        if (letter.stage < program_.stages.size() && program_.stages[letter.stage].end != StageEnd::after_length)
+          stage_ends_ns_[letter.stage] = std::min(stage_ends_ns_[letter.stage], letter.at_ns);
+        break;
+    }
+  }
+  mail_.clear();
+  has_mail_.store(false, std::memory_order_release);
+}
+
+std::int64_t Worker::next_wake_ns() const noexcept {
+  if (more_due_ || !unread_.empty() || has_mail_.load(std::memory_order_acquire)) return now_ns_;
+  std::int64_t wake = std::min(now_ns_ + kIdle_ns, timers_.next_due_ns());
+  if (course_ == Course::before) return std::min(wake, start_ns_);
+  if (course_ == Course::over) return wake;
+  const std::int64_t second_ends_ns = start_ns_ == kNever ? kNever : start_ns_ + (std::int64_t{second_} + 1) * kSecond_ns;
+  wake = std::min(wake, second_ends_ns > now_ns_ ? second_ends_ns : now_ns_ + kRetry_ns);
+  if (course_ == Course::running)
+    return std::min({wake, stages_.next_due_ns(), stage_ends_ns_[stage_]});
+  if (slab_.used() == 0) return std::min(wake, now_ns_ + kRetry_ns);
+  return std::min(wake, next_close_ns());
+}
+
+void Worker::hand_over() {
+  if (course_ == Course::before || course_ == Course::over) return;
+  const bool finished = course_ == Course::closing && slab_.used() == 0;
+  const auto current = static_cast<std::uint32_t>(start_ns_ < now_ns_ ? (now_ns_ - start_ns_) / kSecond_ns : 0);
+  if (!finished && current <= second_) return;
+  const std::int64_t cpu_ns = network_.thread_cpu_ns();
+  const WorkerState state{gauges(), turn_max_ns_, cpu_ns - cpu_ns_};
+  if (!recorder_.hand_over(finished ? current : current - 1, state)) return;
+  cpu_ns_ = cpu_ns;
+  turn_max_ns_ = 0;
+  second_ = current;
+  if (!finished) return;
+  course_ = Course::over;
+  recorder_.finish();
+  done_.store(true, std::memory_order_release);
+}
+
+Gauges Worker::gauges() const noexcept {
+  Gauges gauges;
+  gauges.opening = opening_;
+  gauges.open = open_;
+  gauges.closing = closing_;
+  for (const Broadcasts& broadcasts : broadcasts_) gauges.listening += broadcasts.listeners();
+  gauges.wanted = course_ == Course::running ? stages_.wanted(now_ns_) : 0;
+  return gauges;
+}
+
+Worker::Held Worker::held() const noexcept {
+  return {slab_.used(), timers_.armed(), unsent_.borrowed(), partial_.borrowed()};
+}
+
+void Worker::set_state(Session& session, State state) noexcept {
+  const auto gauge = [this](State s) -> std::uint32_t* {
+    if (s == State::connecting || s == State::upgrading) return &opening_;
+    if (s == State::closing) return &closing_;
+    return is_open(s) ? &open_ : nullptr;
+  };
+  if (std::uint32_t* before = gauge(session.state)) --*before;
+  if (std::uint32_t* after = gauge(state)) ++*after;
+  session.state = state;
+}
+
+// Two clocks are read one after the other; being interrupted between them would shift a whole second's delivery times.
+std::int64_t Worker::measured_wall_offset_us() noexcept {
+  std::int64_t best = 0;
+  std::int64_t shortest_ns = kNever;
+  for (int i = 0; i < 5 && shortest_ns > 1000; ++i) {
+    const std::int64_t before_ns = network_.now_ns();
+    const std::int64_t wall = network_.wall_us();
+    const std::int64_t after_ns = network_.now_ns();
+    if (after_ns - before_ns >= shortest_ns) continue;
+    shortest_ns = after_ns - before_ns;
+    best = wall - (before_ns + shortest_ns / 2) / 1000;
+  }
+  return best + wall_correction_us_.load(std::memory_order_relaxed);
+}
+
+std::int64_t Worker::wall_us(std::int64_t at_ns) noexcept {
+  const std::int64_t second = at_ns / kSecond_ns;
+  const auto kept = static_cast<std::int64_t>(wall_offsets_us_.size());
+  if (second > wall_second_) {
+    const std::int64_t offset_us = measured_wall_offset_us();
+    for (std::int64_t s = std::max(wall_second_ + 1, second - kept + 1); s <= second; ++s)
+      wall_offsets_us_[static_cast<std::size_t>(s % kept)] = offset_us;
+    wall_second_ = second;
+  }
+  const std::int64_t known = second > wall_second_ - kept ? second : wall_second_;
+  return at_ns / 1000 + wall_offsets_us_[static_cast<std::size_t>(known % kept)];
+}
+
+}  // namespace onrush

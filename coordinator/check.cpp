@@ -179,17 +179,17 @@ void put_table(const Plan& plan, std::string& out) {
 }
 
 void put_needs(const Plan& plan, const CheckFacts& facts, std::string& out) {
-  const double sessions = std::ceil(peak_arrival_sessions(plan));
-  const std::uint64_t peak = peak_users(plan) + static_cast<std::uint64_t>(sessions);
-  std::vector<std::string> needs = {(sessions > 0 ? "about " : "") + count_of(peak, "socket", "sockets")};
+  const std::uint64_t peak = peak_sockets(plan);
+  std::vector<std::string> needs = {(peak > peak_users(plan) ? "about " : "") +
+                                    count_of(peak, "socket", "sockets")};
   if (facts.ports_per_address > 0) {
     const std::uint64_t addresses = std::max<std::uint64_t>(
         1, peak / facts.ports_per_address + (peak % facts.ports_per_address != 0 ? 1 : 0));
     needs.push_back(count_of(addresses, "source address", "source addresses"));
   }
-  if (const auto agents = agents_needed(peak, facts.descriptor_limit))
-    needs.push_back(fmt::format("{} here (ulimit -n {})", count_of(*agents, "agent", "agents"),
-                                format_count(facts.descriptor_limit)));
+  needs.push_back(fmt::format("{} here (ulimit -n {})",
+                              count_of(agents_needed(peak, facts.descriptor_limit), "agent", "agents"),
+                              format_count(facts.descriptor_limit)));
   needs.push_back(format_bytes(peak * kSocketBytes * (facts.target_on_host ? 2 : 1)) + " of kernel memory");
   out += fmt::format("  {:<{}}", "needs at its peak", kLabel - 2);
   put_wrapped(needs, " · ", kLabel, out);

@@ -205,25 +205,21 @@ void over_before_it_began(const Plan& plan, Notes& notes) {
 constexpr double kNearCapacity = 0.8;
 
 void near_capacity(const Plan& plan, const CheckFacts& facts, Notes& notes) {
-  const double sessions = peak_arrival_sessions(plan);
-  const auto agents = agents_needed(peak_users(plan) + static_cast<std::uint64_t>(std::ceil(sessions)),
-                                    facts.descriptor_limit);
-  if (sessions == 0 || !agents) return;
-  const auto held = static_cast<double>(*agents * (facts.descriptor_limit - kReservedDescriptors));
-  const double peak = static_cast<double>(peak_users(plan)) + sessions;
-  if (peak < kNearCapacity * held) return;
+  if (peak_arrival_sessions(plan) == 0 || facts.descriptor_limit <= kReservedDescriptors) return;
+  const std::uint64_t peak = peak_sockets(plan);
+  const std::uint32_t agents = agents_needed(peak, facts.descriptor_limit);
+  const double used = static_cast<double>(peak) /
+                      static_cast<double>(agents * (facts.descriptor_limit - kReservedDescriptors));
+  if (used < kNearCapacity) return;
   notes.push_back(fmt::format(
       "about {} sockets are {} of what {} {} can hold, and sessions last longer when the target is "
       "slow: --agents {} leaves room, or arrivals are dropped",
-      format_count(static_cast<std::uint64_t>(std::ceil(peak))), format_share(peak / held), *agents,
-      *agents == 1 ? "agent" : "agents", *agents + 1));
+      format_count(peak), format_share(used), agents, agents == 1 ? "agent" : "agents", agents + 1));
 }
 
 void too_little_memory(const Plan& plan, const CheckFacts& facts, Notes& notes) {
-  const std::uint64_t peak =
-      peak_users(plan) + static_cast<std::uint64_t>(std::ceil(peak_arrival_sessions(plan)));
-  const std::uint64_t needed = memory_needed(peak, facts.target_on_host);
-  if (facts.memory_available_bytes > 0 && needed > facts.memory_available_bytes)
+  const std::uint64_t needed = memory_needed(peak_sockets(plan), facts.target_on_host);
+  if (needed > facts.memory_available_bytes)
     notes.push_back(fmt::format("the peak needs {}, and this host has {} available: run agents on more hosts",
                                 format_bytes(needed), format_bytes(facts.memory_available_bytes)));
 }

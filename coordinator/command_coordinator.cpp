@@ -15,7 +15,7 @@ int coordinator_command(const CoordinatorArguments& arguments, SignalWatch& sign
       Coordinator::start({.listen = arguments.listen, .http = arguments.http, .results = "onrush-results"});
   if (!started) {
     fmt::print(stderr, "onrush coordinator: {}\n", started.error());
-    return exit_code(Verdict::internal);
+    return exit_code(Verdict::internal_error);
   }
   Coordinator& coordinator = **started;
   spdlog::info("agents attach to {}, metrics are at http://{}/metrics", coordinator.control_address(),

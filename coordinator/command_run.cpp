@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,11 +21,12 @@
 #include "core/preflight.h"
 #include "core/timeline.h"
 #include "core/verdict.h"
-#include "proto/host_clock.h"
+#include "proto/host_facts.h"
 
 namespace onrush {
 namespace {
 
+constexpr std::uint64_t kMostAgents = 1000;
 constexpr const char* kResults = "onrush-results";
 constexpr const char* kHttpDefault = "127.0.0.1:7080";
 
@@ -87,12 +87,6 @@ class Watcher {
   std::map<std::string, std::string> files_;
 };
 
-std::uint64_t descriptor_limit() {
-  rlimit limit{};
-  getrlimit(RLIMIT_NOFILE, &limit);
-  return limit.rlim_max;  // agents raise theirs to it
-}
-
 // The coordinator inside the command and its agents.
 struct Embedded {
   std::unique_ptr<Coordinator> coordinator;
@@ -117,9 +111,13 @@ Expected<Embedded, std::string> embed(const RunArguments& arguments, std::uint32
   return embedded;
 }
 
+// Enough for the peak by the limit that agents started here have. If no number would do (a tiny ulimit), one:
+// it is the one that refuses, with the remedy.
 std::uint32_t agents_for(const Plan& plan) {
   const double peak = static_cast<double>(peak_users(plan)) + peak_arrival_sessions(plan);
-  return agents_needed(static_cast<std::uint64_t>(peak), descriptor_limit());
+  const std::uint64_t agents =
+      agents_needed(static_cast<std::uint64_t>(peak), raise_descriptor_limit()).value_or(1);
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(agents, kMostAgents));
 }
 
 }  // namespace
@@ -128,7 +126,7 @@ int run_command(const RunArguments& arguments, SignalWatch& signals) {
   const Expected<PlanFile, std::string> file = read_plan_file(arguments.plan);
   if (!file) {
     fmt::print(stderr, "{}", file.error());
-    return exit_code(Verdict::bad_plan);
+    return kExitBadPlan;
   }
   Submission submission{.version = ONRUSH_VERSION, .plan = file->text, .agents = arguments.agents};
   std::optional<Embedded> embedded;
@@ -138,7 +136,7 @@ int run_command(const RunArguments& arguments, SignalWatch& signals) {
     auto made = embed(arguments, submission.agents);
     if (!made) {
       fmt::print(stderr, "onrush: {}\n", made.error());
-      return exit_code(Verdict::internal);
+      return exit_code(Verdict::internal_error);
     }
     embedded.emplace(std::move(*made));
     coordinator = embedded->coordinator->control_address();
@@ -152,7 +150,7 @@ int run_command(const RunArguments& arguments, SignalWatch& signals) {
   const std::optional<std::string> unwritten = watcher.finish();
   if (unwritten) fmt::print(stderr, "onrush: {}\n", *unwritten);
   if (!result) fmt::print(stderr, "onrush: {}\n", result.error());
-  return result && !unwritten ? *result : exit_code(Verdict::internal);
+  return result && !unwritten ? *result : exit_code(Verdict::internal_error);
 }
 
 }  // namespace onrush

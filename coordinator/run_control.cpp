@@ -12,7 +12,7 @@
 
 #include "core/plan_yaml.h"
 #include "core/source_block.h"
-#include "proto/host_clock.h"
+#include "proto/host_facts.h"
 
 namespace onrush {
 namespace {

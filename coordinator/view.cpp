@@ -21,6 +21,7 @@ constexpr int kLeastBarColumns = 8;
 // The generator is near its own limits from here on, and its figures deserve a second look.
 constexpr double kBusyWorker = 0.85;
 constexpr std::int64_t kLateLag_us = 5'000;
+constexpr double kMostCores = 99'999;  // no machine has more: what claims so is not a figure
 
 double fraction(double value) { return std::isfinite(value) ? std::clamp(value, 0.0, 1.0) : 0.0; }
 std::string percent(double value) { return fmt::format("{:.0f} %", fraction(value) * 100); }
@@ -76,6 +77,7 @@ Line Block::bar(int columns) const {
   return bar.add(fmt::format(" {:>5}", percent(live_.stage_progress)));
 }
 
+// The bar keeps its width while figures grow, so they stand in rows of their own.
 void Block::head() {
   Line name = text(live_.plan, Tone::strong).cut_to(kNameColumns);
   if (!has_begun(live_)) {
@@ -86,28 +88,19 @@ void Block::head() {
   if (live_.state != "running") name.add("  ").add(live_.state, Tone::warn);
   name.add("  ");
 
-  Line pace{style_.unicode};  // padded to what it will grow to, so that nothing jumps about
-  if (live_.wanted > 0) {
-    const std::string wanted = format_count(live_.wanted);
-    pace.add_right(format_count(live_.open), static_cast<int>(wanted.size())).add(" of " + wanted).add("  ");
-  }
-  const std::string asked = live_.asked_rate > 0 ? format_rate(live_.asked_rate) : "";
-  pace.add_right(format_rate(live_.connect_rate), std::max(static_cast<int>(asked.size()), 6));
-  if (!asked.empty()) pace.add(" of " + asked);
-
-  Line clock = text(format_clock(live_.elapsed_us));
-  if (live_.left_us) clock.add("  left " + format_clock(*live_.left_us));
-
-  const int bar_columns = style_.width - name.width() - 6 - 2 - pace.width() - 2 - clock.width();
-  if (bar_columns >= kLeastBarColumns) {
-    name.add(bar(std::min(bar_columns, kBarColumns))).add("  ").add(pace).add("  ").add(clock);
+  std::vector<Line> clock{text(format_clock(live_.elapsed_us))};
+  if (live_.left_us) clock.push_back(text("left " + format_clock(*live_.left_us)));
+  int clock_columns = 0;
+  for (const Line& piece : clock) clock_columns += kGap + piece.width();
+  constexpr int kPercentColumns = 6;
+  const int room = style_.width - name.width() - kPercentColumns - clock_columns;
+  name.add(bar(std::clamp(room, kLeastBarColumns, kBarColumns)));
+  if (room < kLeastBarColumns) {
     lines_.push_back(std::move(name));
-    return;
+    return row("", clock);
   }
-  const int alone = style_.width - name.width() - 6 - 2 - clock.width();
-  name.add(bar(std::clamp(alone, kLeastBarColumns, kBarColumns)));
-  for (Line& line : flow(std::move(name.add("  ")), {clock}, 2, style_)) lines_.push_back(std::move(line));
-  row("", {pace});
+  for (const Line& piece : clock) name.pad_to(name.width() + kGap).add(piece);
+  lines_.push_back(std::move(name));
 }
 
 Line Block::stage_name(std::size_t index) const {
@@ -150,21 +143,28 @@ void Block::stages() {
 }
 
 void Block::connections() {
-  const std::string widest = format_count(std::max(live_.wanted, live_.open));
-  std::vector<Line> pieces{
-      Line{style_.unicode}.add_right(format_count(live_.open), static_cast<int>(widest.size()), Tone::strong),
-      figure("opening", live_.opening), figure("failed", live_.failed, Tone::bad),
-      figure("lost", live_.lost, Tone::bad)};
+  const std::string wanted = format_count(live_.wanted);
+  Line open{style_.unicode};
+  open.add_right(format_count(live_.open), live_.wanted > 0 ? static_cast<int>(wanted.size()) : 0,
+                 Tone::strong);
+  if (live_.wanted > 0) open.add(" of " + wanted);
+  row("open", {open, figure("failed", live_.failed, Tone::bad), figure("lost", live_.lost, Tone::bad)});
+
+  const std::string asked = live_.asked_rate > 0 ? format_rate(live_.asked_rate) : "";
+  Line pace{style_.unicode};  // padded to what it will grow to, so that nothing jumps about
+  pace.add_right(format_rate(live_.connect_rate), static_cast<int>(asked.size()));
+  if (!asked.empty()) pace.add(" of " + asked);
+  std::vector<Line> pieces{pace, figure("opening", live_.opening)};
   if (live_.arrivals > 0) {
     pieces.push_back(figure("arrivals", live_.arrivals));
     pieces.push_back(figure("dropped", live_.dropped_arrivals, Tone::bad));
   }
-  row("open", pieces);
+  row("connects", pieces);
 }
 
 void Block::times(std::string_view label, std::uint64_t count, const std::int64_t (&p50_p99_max_us)[3]) {
   const auto piece = [&](const char* name, std::int64_t time_us) {
-    return text(name).add_right(count > 0 ? format_time_us(time_us) : "-", 8);
+    return text(name).add(" ").add_right(count > 0 ? format_time_us(time_us) : "-", 7);
   };
   row(label,
       {piece("p50", p50_p99_max_us[0]), piece("p99", p50_p99_max_us[1]), piece("max", p50_p99_max_us[2]),
@@ -184,7 +184,7 @@ void Block::messages() {
 }
 
 void Block::observed(const LiveObserved& one) {
-  std::vector<Line> pieces{text(fmt::format("cpu {:.2f} cores", one.cpu_cores)),
+  std::vector<Line> pieces{text(fmt::format("cpu {:.2f} cores", std::clamp(one.cpu_cores, 0.0, kMostCores))),
                            text("memory " + format_bytes(one.memory_bytes))};
   if (live_.open > 0) pieces.push_back(text(format_bytes(one.memory_bytes / live_.open) + " a connection"));
   row(one.name, pieces);

@@ -9,6 +9,7 @@ namespace onrush {
 namespace {
 
 constexpr int kGap = 2;
+constexpr int kLeastText = 12;  // below, a cut text says nothing
 
 void put(Line& line, const Line& cell, int begin, const Column& column, int width) {
   const Line shown = cell.cut_to(width);
@@ -51,10 +52,28 @@ std::vector<bool> Table::shown(const std::vector<int>& widths, int width) const 
   }
 }
 
+void Table::shorten(std::vector<int>& widths, const std::vector<bool>& shown, int width) const {
+  int excess = indent_ - kGap - width;
+  for (std::size_t c = 0; c < columns_.size(); ++c)
+    if (shown[c]) excess += widths[c] + kGap;
+  while (excess > 0) {
+    std::size_t widest = columns_.size();
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      if (!shown[c] || columns_[c].align == Align::right || widths[c] <= kLeastText) continue;
+      if (widest == columns_.size() || widths[c] > widths[widest]) widest = c;
+    }
+    if (widest == columns_.size()) return;
+    const int step = std::min(excess, widths[widest] - kLeastText);
+    widths[widest] -= step;
+    excess -= step;
+  }
+}
+
 std::vector<Line> Table::lay_out(const ViewStyle& style) const {
   std::vector<int> widths(columns_.size());
   for (std::size_t c = 0; c < columns_.size(); ++c) widths[c] = width_of(c);
   const std::vector<bool> shown = this->shown(widths, style.width);
+  shorten(widths, shown, style.width);
   std::vector<int> begins(columns_.size(), indent_);
   std::vector<Line> lines;
   Line head{unicode_};

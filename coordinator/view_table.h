@@ -1,6 +1,8 @@
 // A table whose columns take the room that their cells need, and that gives up its least wanted columns when
 // narrow.
 //
+// When those are gone, texts (columns to the left) are shortened.
+//
 // Why: a figure that is cut in two misleads; a column that is not there does not.
 // Owner: any thread; a value. Always: no line is wider than the style's width unless the columns marked to
 // stay already are (the line is cut then).
@@ -48,6 +50,7 @@ class Table {
   };
   [[nodiscard]] int width_of(std::size_t column) const;
   [[nodiscard]] std::vector<bool> shown(const std::vector<int>& widths, int width) const;
+  void shorten(std::vector<int>& widths, const std::vector<bool>& shown, int width) const;
 
   std::vector<Column> columns_;
   std::vector<std::vector<Line>> rows_;

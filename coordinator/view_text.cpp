@@ -186,7 +186,11 @@ Line& Line::add_right(std::string_view text, int width, Tone tone) {
 
 Line& Line::append(std::string text, Tone tone) {
   width_ += display_width(text);
-  spans_.push_back({std::move(text), tone});
+  if (!spans_.empty() && spans_.back().tone == tone) {
+    spans_.back().text += text;
+  } else {
+    spans_.push_back({std::move(text), tone});
+  }
   return *this;
 }
 

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "core/check.h"
 #include "core/format.h"
 
@@ -20,8 +23,9 @@ std::string too_few_descriptors(const AgentNeed& need, const AgentLimits& limits
       "  raise it:     ulimit -n {}            or in the unit: LimitNOFILE={}",
       need.agent, format_count(need.connections), format_count(limits.descriptor_limit),
       format_count(kReservedDescriptors), limit, limit);
-  if (const auto agents = agents_needed(need.peak, limits.descriptor_limit))
-    reason += fmt::format("\n  or spread it: onrush run {} --agents {}", need.plan_file, *agents);
+  if (limits.descriptor_limit > kReservedDescriptors)
+    reason += fmt::format("\n  or spread it: onrush run {} --agents {}", need.plan_file,
+                          agents_needed(need.peak, limits.descriptor_limit));
   return reason;
 }
 
@@ -67,9 +71,11 @@ std::vector<std::string> preflight(const AgentNeed& need, const AgentLimits& lim
   return reasons;
 }
 
-std::optional<std::uint64_t> agents_needed(std::uint64_t peak, std::uint64_t descriptor_limit) {
-  if (descriptor_limit <= kReservedDescriptors) return std::nullopt;
-  return peak == 0 ? 1 : divided_up(peak, descriptor_limit - kReservedDescriptors);
+std::uint32_t agents_needed(std::uint64_t peak, std::uint64_t descriptor_limit) {
+  if (peak == 0 || descriptor_limit <= kReservedDescriptors) return 1;
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
+  return static_cast<std::uint32_t>(
+      std::min(divided_up(peak, descriptor_limit - kReservedDescriptors), kMost));
 }
 
 std::uint64_t memory_needed(std::uint64_t connections, bool target_on_host) {

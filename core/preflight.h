@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,9 +40,9 @@ struct AgentLimits {
 /// Why it cannot, each ready to print; empty if it can.
 [[nodiscard]] std::vector<std::string> preflight(const AgentNeed& need, const AgentLimits& limits);
 
-/// Agents with this descriptor limit that hold `peak` connections, at least 1; nothing if no number of them
-/// could.
-[[nodiscard]] std::optional<std::uint64_t> agents_needed(std::uint64_t peak, std::uint64_t descriptor_limit);
+/// Agents with this descriptor limit that hold `peak` connections, at least 1. If the limit leaves no socket
+/// at all it is 1 too, and that agent's preflight says why it cannot.
+[[nodiscard]] std::uint32_t agents_needed(std::uint64_t peak, std::uint64_t descriptor_limit);
 
 /// Kernel memory and our own for that many connections.
 [[nodiscard]] std::uint64_t memory_needed(std::uint64_t connections, bool target_on_host);

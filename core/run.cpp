@@ -77,8 +77,8 @@ void Run::received(std::uint32_t agent, const FromAgent& message, std::int64_t n
   }
   if (const auto* refused = std::get_if<Refused>(&message)) {
     if (state_ != RunState::preparing) return;
-    for (const std::string& reason : refused->reasons) outcome_.refused.push_back(reason);
-    return refuse(outcome_.refused.empty() ? agents_[agent].name + " refused without a reason" : "", now_ns);
+    for (const std::string& reason : refused->reasons) events_.refused.push_back(reason);
+    return refuse(events_.refused.empty() ? agents_[agent].name + " refused without a reason" : "", now_ns);
   }
   if (const auto* stage = std::get_if<StageSettled>(&message)) return settled(agent, stage->stage);
   if (const auto* snapshot = std::get_if<Snapshot>(&message)) return take(agent, *snapshot, now_ns);
@@ -91,7 +91,7 @@ void Run::disconnected(std::uint32_t agent, std::int64_t now_ns) {
 
 void Run::interrupt(const std::string& why, bool at_once, std::int64_t now_ns) {
   if (state_ == RunState::finished) return;
-  if (!outcome_.interrupted) outcome_.interrupted = why;
+  if (!events_.interrupted) events_.interrupted = why;
   if (state_ == RunState::preparing || at_once) return finish(now_ns);
   stop(why, now_ns);
 }
@@ -103,7 +103,7 @@ void Run::tick(std::int64_t now_ns) {
   if (state_ == RunState::preparing && now_ns - begun_ns_ > kReadyDeadline) {
     for (std::size_t i = 0; i < members_.size(); ++i)
       if (members_[i].state == Member::State::preparing)
-        outcome_.refused.push_back(
+        events_.refused.push_back(
             fmt::format("{} did not get ready within {} s", agents_[i].name, kReadyDeadline / kSecond));
     return refuse("", now_ns);
   }
@@ -111,7 +111,7 @@ void Run::tick(std::int64_t now_ns) {
     advance_stage(now_ns);
     if (state_ != RunState::running) return;
     if (std::optional<std::string> reason = aggregate_.abort_reason()) {
-      outcome_.aborted = reason;
+      events_.aborted = reason;
       log_.push_back("aborted by the plan: " + *reason);
       return stop(*reason, now_ns);
     }
@@ -195,18 +195,18 @@ void Run::lose(std::uint32_t agent, const std::string& why, std::int64_t now_ns)
   if (!had_load)
     return refuse(fmt::format("{} was lost before the start: {}", agents_[agent].name, why), now_ns);
   log_.push_back(fmt::format("lost {}: {}", agents_[agent].name, why));
-  outcome_.lost_agents.push_back(agents_[agent].name);
+  events_.lost_agents.push_back(agents_[agent].name);
   aggregate_.agent_lost(agent, std::max<std::int64_t>(0, since_start_us(now_ns)));
   const auto is_running = [](const Member& m) { return m.state == Member::State::running; };
   if (state_ == RunState::running && plan_.on_agent_loss == OnAgentLoss::abort) {
-    outcome_.aborted = fmt::format("on_agent_loss: abort, and {} was lost", agents_[agent].name);
-    return stop(*outcome_.aborted, now_ns);
+    events_.aborted = fmt::format("on_agent_loss: abort, and {} was lost", agents_[agent].name);
+    return stop(*events_.aborted, now_ns);
   }
   if (std::none_of(members_.begin(), members_.end(), is_running)) finish(now_ns);
 }
 
 void Run::refuse(const std::string& reason, std::int64_t now_ns) {
-  if (!reason.empty()) outcome_.refused.push_back(reason);
+  if (!reason.empty()) events_.refused.push_back(reason);
   for (std::uint32_t i = 0; i < members_.size(); ++i) send(i, Stop{"the run is refused"});
   finish(now_ns);
 }

@@ -20,6 +20,7 @@
 #include "core/control.h"
 #include "core/plan.h"
 #include "core/timeline.h"
+#include "core/verdict.h"
 
 namespace onrush {
 
@@ -30,14 +31,6 @@ enum class RunState : std::uint8_t { preparing, running, stopping, finished };
 struct RunAgent {
   std::string name;
   SourceBlock source;
-};
-
-/// How a run ended, before thresholds and self-judgement are looked at.
-struct RunOutcome {
-  std::vector<std::string> refused;    ///< why nothing was started; empty if it was
-  std::optional<std::string> aborted;  ///< the plan's abort expression, or its policy for lost agents
-  std::optional<std::string> interrupted;
-  std::vector<std::string> lost_agents;  ///< names
 };
 
 class Run {
@@ -68,7 +61,7 @@ class Run {
   [[nodiscard]] std::vector<std::string> take_log() { return std::exchange(log_, {}); }
 
   [[nodiscard]] RunState state() const noexcept { return state_; }
-  [[nodiscard]] const RunOutcome& outcome() const noexcept { return outcome_; }
+  [[nodiscard]] const RunEvents& events() const noexcept { return events_; }
   [[nodiscard]] const Plan& plan() const noexcept { return plan_; }
   [[nodiscard]] const Aggregate& aggregate() const noexcept { return aggregate_; }
   [[nodiscard]] const std::string& id() const noexcept { return id_; }
@@ -112,7 +105,7 @@ class Run {
   std::vector<StageTimeline> stages_;
   Aggregate aggregate_;
   RunState state_ = RunState::preparing;
-  RunOutcome outcome_;
+  RunEvents events_;
   std::vector<Outgoing> outgoing_;
   std::vector<std::uint32_t> given_up_;
   std::vector<std::string> log_;

@@ -228,4 +228,8 @@ double peak_arrival_sessions(const Plan& plan) {
   return sessions;
 }
 
+std::uint64_t peak_sockets(const Plan& plan) {
+  return peak_users(plan) + static_cast<std::uint64_t>(std::ceil(peak_arrival_sessions(plan)));
+}
+
 }  // namespace onrush

@@ -89,4 +89,7 @@ struct StageTimeline {
 /// more than arrive at all); 0 if none.
 [[nodiscard]] double peak_arrival_sessions(const Plan& plan);
 
+/// Sockets that both models need at once: peak_users and the estimate of peak_arrival_sessions, rounded up.
+[[nodiscard]] std::uint64_t peak_sockets(const Plan& plan);
+
 }  // namespace onrush

@@ -1,8 +1,10 @@
 // A WebSocket address (RFC 6455 section 3), taken apart and ready for a request line.
 //
-// Owner: any thread; a value. Always: `path` begins with '/', holds only printable ASCII, and keeps escapes it had.
+// Owner: any thread; a value. Always: `path` begins with '/', holds only printable ASCII, and keeps escapes
+// it had.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -19,6 +21,13 @@ struct Url {
   std::string host_header;  ///< RFC 6455 section 4.1: IPv6 in brackets, port only if it is not the default
   std::string text;         ///< as it was written
 };
+
+/// Where in the address something is wrong (byte offset from 0), and what.
+struct UrlError {
+  std::size_t offset;
+  std::string message;
+};
+Expected<Url, UrlError> parse_url_at(std::string_view text);
 
 /// Takes `text` apart. The error says what is wrong and what to write instead.
 Expected<Url, std::string> parse_url(std::string_view text);

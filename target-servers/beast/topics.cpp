@@ -26,10 +26,14 @@ void Topics::publish(std::uint64_t topic, const Publication& publication) {
   const std::lock_guard lock{mutex_};
   const auto found = topics_.find(topic);
   if (found == topics_.end()) return;
-  for (const Subscription& subscription : found->second)
-    net::post(subscription.worker->context, [subscriber = subscription.subscriber, publication] {
-      if (const auto alive = subscriber.lock()) alive->deliver(publication);
-    });
+  for (const Subscription& subscription : found->second) {
+    // The delivery itself keeps the subscriber alive: one that has stopped reading has nothing else under
+    // way.
+    auto subscriber = subscription.subscriber.lock();
+    if (subscriber == nullptr) continue;
+    net::post(subscription.worker->context,
+              [subscriber = std::move(subscriber), publication] { subscriber->deliver(publication); });
+  }
 }
 
 }  // namespace target

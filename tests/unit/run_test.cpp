@@ -128,7 +128,7 @@ TEST_F(RunTest, P059_ARefusalEndsTheRunWithItsReasonsAndNothingStarted) {
   say(0, Ready{10});
   say(1, Refused{{"agent-2 needs more"}});
   EXPECT_EQ(run->state(), RunState::finished);
-  EXPECT_THAT(run->outcome().refused, ElementsAre("agent-2 needs more"));
+  EXPECT_THAT(run->events().refused, ElementsAre("agent-2 needs more"));
   EXPECT_THAT(who_got<Start>(), IsEmpty());
   EXPECT_THAT(who_got<Stop>(), ElementsAre(0, 1));
 }
@@ -138,8 +138,8 @@ TEST_F(RunTest, P059_AnAgentThatDoesNotGetReadyIsNamed) {
   say(0, Ready{10});
   pass(31, {0, 1});
   EXPECT_EQ(run->state(), RunState::finished);
-  ASSERT_EQ(run->outcome().refused.size(), 1U);
-  EXPECT_THAT(run->outcome().refused[0], HasSubstr("agent-2 did not get ready"));
+  ASSERT_EQ(run->events().refused.size(), 1U);
+  EXPECT_THAT(run->events().refused[0], HasSubstr("agent-2 did not get ready"));
 }
 
 TEST_F(RunTest, P059_AnAgentThatDiesBetweenReadyAndStartRefusesTheRun) {
@@ -147,7 +147,7 @@ TEST_F(RunTest, P059_AnAgentThatDiesBetweenReadyAndStartRefusesTheRun) {
   say(0, Ready{10});
   run->disconnected(0, now);
   EXPECT_EQ(run->state(), RunState::finished);
-  EXPECT_THAT(run->outcome().refused[0], HasSubstr("agent-1 was lost before the start"));
+  EXPECT_THAT(run->events().refused[0], HasSubstr("agent-1 was lost before the start"));
 }
 
 TEST_F(RunTest, AStageThatEndsOnAConditionEndsForAllAtOneInstantOnceAllHaveSettled) {
@@ -183,7 +183,7 @@ TEST_F(RunTest, TheRunEndsWhenAllHaveSentTheirLastSnapshot) {
   EXPECT_EQ(run->state(), RunState::stopping);
   snapshot(1, 0, true, 2);
   EXPECT_EQ(run->state(), RunState::finished);
-  EXPECT_THAT(run->outcome().lost_agents, IsEmpty());
+  EXPECT_THAT(run->events().lost_agents, IsEmpty());
   EXPECT_THAT(who_got<Acknowledge>(), ElementsAre(0, 1, 0, 1));
   EXPECT_THAT(run->aggregate().broken_identities(), IsEmpty());
 }
@@ -196,7 +196,7 @@ TEST_F(RunTest, ABrokenStreamIsALossWithItsConnectionsAndTheOthersGoOn) {
   run->disconnected(1, now);
   collect();
   EXPECT_EQ(run->state(), RunState::running);
-  EXPECT_THAT(run->outcome().lost_agents, ElementsAre("agent-2"));
+  EXPECT_THAT(run->events().lost_agents, ElementsAre("agent-2"));
   EXPECT_THAT(given_up, ElementsAre(1));
   EXPECT_EQ(run->live(now).lost, 2U);
   EXPECT_EQ(run->live(now).open, 2U);
@@ -210,7 +210,7 @@ TEST_F(RunTest, P056_SilenceForThreeSecondsIsALossAndLateWordsChangeNothing) {
   pass(1, {0, 1});
   snapshot(1, 2);
   pass(4, {0});
-  EXPECT_THAT(run->outcome().lost_agents, ElementsAre("agent-2"));
+  EXPECT_THAT(run->events().lost_agents, ElementsAre("agent-2"));
   snapshot(1, 2);
   EXPECT_EQ(run->live(now).lost, 2U);
   EXPECT_EQ(run->live(now).open, 0U);
@@ -221,7 +221,7 @@ TEST_F(RunTest, P056_SilenceForTwoSecondsIsNoLoss) {
   pass(1, {0, 1});
   pass(2, {0});
   pass(2, {0, 1});
-  EXPECT_THAT(run->outcome().lost_agents, IsEmpty());
+  EXPECT_THAT(run->events().lost_agents, IsEmpty());
 }
 
 TEST_F(RunTest, ACoordinatorThatWasStoppedItselfDoesNotBlameItsAgents) {
@@ -229,7 +229,7 @@ TEST_F(RunTest, ACoordinatorThatWasStoppedItselfDoesNotBlameItsAgents) {
   pass(1, {0, 1});
   now += 60 * kSecond;
   run->tick(now);
-  EXPECT_THAT(run->outcome().lost_agents, IsEmpty());
+  EXPECT_THAT(run->events().lost_agents, IsEmpty());
 }
 
 TEST_F(RunTest, OnAgentLossAbortStopsTheOthers) {
@@ -238,8 +238,8 @@ TEST_F(RunTest, OnAgentLossAbortStopsTheOthers) {
   run->disconnected(0, now);
   collect();
   EXPECT_EQ(run->state(), RunState::stopping);
-  ASSERT_TRUE(run->outcome().aborted);
-  EXPECT_THAT(*run->outcome().aborted, HasSubstr("agent-1"));
+  ASSERT_TRUE(run->events().aborted);
+  EXPECT_THAT(*run->events().aborted, HasSubstr("agent-1"));
   EXPECT_THAT(who_got<Stop>(), ElementsAre(1));
 }
 
@@ -254,7 +254,7 @@ TEST_F(RunTest, AnInterruptStopsInOrderAndASecondOneAtOnce) {
   collect();
   EXPECT_EQ(run->state(), RunState::finished);
   EXPECT_THAT(given_up, ElementsAre(0, 1));
-  EXPECT_EQ(*run->outcome().interrupted, "ctrl-c");
+  EXPECT_EQ(*run->events().interrupted, "ctrl-c");
 }
 
 TEST_F(RunTest, AnAgentThatDoesNotCloseInTimeDoesNotHoldTheRun) {
@@ -264,7 +264,7 @@ TEST_F(RunTest, AnAgentThatDoesNotCloseInTimeDoesNotHoldTheRun) {
   run->interrupt("ctrl-c", false, now);
   pass(20, {0});
   EXPECT_EQ(run->state(), RunState::finished);
-  EXPECT_THAT(run->outcome().lost_agents, ElementsAre("agent-1"));
+  EXPECT_THAT(run->events().lost_agents, ElementsAre("agent-1"));
 }
 
 TEST_F(RunTest, TheLossOfTheLastAgentEndsTheRun) {
@@ -281,7 +281,7 @@ TEST_F(RunTest, ASnapshotThatCannotBeRightLosesItsAgent) {
   wrong.number = 1;
   wrong.cells.push_back({.stage = 7, .scenario = 0, .counters = {}, .times = {}});
   say(0, wrong);
-  EXPECT_THAT(run->outcome().lost_agents, ElementsAre("agent-1"));
+  EXPECT_THAT(run->events().lost_agents, ElementsAre("agent-1"));
 }
 
 }  // namespace

@@ -1,0 +1,123 @@
+#include "agent/port_allocator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "core/check.h"
+
+namespace onrush {
+namespace {
+
+// More than any process may have descriptors; a block of 127.0.0.0/8 would otherwise ask for 10^12 places.
+constexpr std::size_t kMostEndpoints = std::size_t{1} << 21;
+constexpr std::size_t kMostAddresses = 65'535;
+
+void add_listening(const char* file, std::vector<std::uint16_t>& ports) {
+  std::ifstream table{file};
+  std::string line;
+  std::getline(table, line);  // the heading
+  while (std::getline(table, line)) {
+    std::istringstream fields{line};
+    std::string number, local, remote, state;
+    fields >> number >> local >> remote >> state;
+    const std::size_t colon = local.rfind(':');
+    if (state != "0A" || colon == std::string::npos) continue;
+    ports.push_back(static_cast<std::uint16_t>(std::stoul(local.substr(colon + 1), nullptr, 16)));
+  }
+}
+
+// "8080,9000-9010"
+void add_reserved(const char* file, std::vector<std::uint16_t>& ports) {
+  std::ifstream list{file};
+  std::string range;
+  while (std::getline(list, range, ',')) {
+    unsigned first = 0, last = 0;
+    const int fields = std::sscanf(range.c_str(), "%u-%u", &first, &last);
+    if (fields < 1) continue;
+    if (fields == 1) last = first;
+    for (unsigned port = first; port <= last && port <= 65'535; ++port)
+      ports.push_back(static_cast<std::uint16_t>(port));
+  }
+}
+
+}  // namespace
+
+Expected<PortAllocator, std::string> PortAllocator::make(const SourceBlock& block, Share part, const Endpoint& target,
+                                                         const std::vector<std::uint16_t>& skipped) {
+  PortAllocator made;
+  std::vector<std::string> texts = block.addresses;
+  if (texts.empty()) texts.emplace_back();
+  if (texts.size() > kMostAddresses) texts.resize(kMostAddresses);
+  for (const std::string& text : texts) {
+    const auto address = Endpoint::from_text(text, 0, target.family());
+    if (!address) return Unexpected{fmt::format("source address '{}' is not an IP address", text)};
+    if (address->family() != target.family())
+      return Unexpected{fmt::format("source address '{}' cannot reach the target {}: one is IPv4, the other IPv6", text,
+                                    target.text())};
+    made.addresses_.push_back(*address);
+  }
+  made.kernel_chooses_ = block.first_port == 0;
+  if (made.kernel_chooses_) return made;
+
+  std::vector<bool> skip(65'536);
+  for (const std::uint16_t port : skipped) skip[port] = true;
+  // Port by port over all addresses, so that every address carries its part of the load from the first on.
+  std::uint64_t item = 0;
+  for (std::uint32_t port = block.first_port; port <= block.last_port; ++port) {
+    if (skip[port]) continue;
+    for (std::uint32_t a = 0; a < made.addresses_.size(); ++a) {
+      if (item++ % part.count != part.index || made.free_.size() == kMostEndpoints) continue;
+      const Endpoint& address = made.addresses_[a];
+      // TCP's simultaneous open would connect such a socket to itself and look like a server.
+      if (port == target.port() && (address.is_unspecified() || address.same_address(target))) continue;
+      made.free_.push_back(a << 16 | port);
+    }
+  }
+  made.count_ = made.free_.size();
+  return made;
+}
+
+std::optional<PortAllocator::Taken> PortAllocator::take() noexcept {
+  if (kernel_chooses_) {
+    const std::uint32_t address = next_address_;
+    next_address_ = (next_address_ + 1) % static_cast<std::uint32_t>(addresses_.size());
+    return Taken{address << 16, addresses_[address]};
+  }
+  if (count_ == 0) return std::nullopt;
+  const Ticket ticket = free_[first_];
+  first_ = (first_ + 1) % free_.size();
+  --count_;
+  return Taken{ticket, endpoint_of(ticket)};
+}
+
+void PortAllocator::give_back(Ticket ticket) noexcept {
+  if (kernel_chooses_) return;
+  ONRUSH_CHECK(count_ < free_.size());
+  free_[(first_ + count_) % free_.size()] = ticket;
+  ++count_;
+}
+
+std::uint64_t PortAllocator::size() const noexcept {
+  return kernel_chooses_ ? addresses_.size() * std::uint64_t{28'000} : free_.size();
+}
+
+Endpoint PortAllocator::endpoint_of(Ticket ticket) const noexcept {
+  Endpoint endpoint = addresses_[ticket >> 16];
+  endpoint.set_port(static_cast<std::uint16_t>(ticket & 0xffff));
+  return endpoint;
+}
+
+std::vector<std::uint16_t> occupied_ports() {
+  std::vector<std::uint16_t> ports;
+  add_listening("/proc/net/tcp", ports);
+  add_listening("/proc/net/tcp6", ports);
+  add_reserved("/proc/sys/net/ipv4/ip_local_reserved_ports", ports);
+  std::sort(ports.begin(), ports.end());
+  ports.erase(std::unique(ports.begin(), ports.end()), ports.end());
+  return ports;
+}
+
+}  // namespace onrush

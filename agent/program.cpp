@@ -1,0 +1,88 @@
+#include "agent/program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace onrush {
+namespace {
+
+Expected<std::optional<JsonPointer>, std::string> pointer_of(const std::string& text, bool absent) {
+  if (absent) return std::optional<JsonPointer>{};
+  auto parsed = JsonPointer::parse(text);
+  if (!parsed) return Unexpected{parsed.error()};
+  return std::optional<JsonPointer>{std::move(*parsed)};
+}
+
+// Pointers of a plan were checked by its parser; the error is for plans made otherwise.
+std::optional<std::string> take_pointers(ProgramStep& out) {
+  const Step* step = out.instruction.step;
+  if (step == nullptr) return std::nullopt;
+  std::string mistake;
+  const auto take = [&](std::optional<JsonPointer>& into, const std::string& text, bool absent) {
+    auto pointer = pointer_of(text, absent);
+    if (pointer) into = std::move(*pointer);
+    else mistake = pointer.error();
+  };
+  if (const auto* listen = std::get_if<ListenStep>(&step->what)) {
+    take(out.listen.sequence, listen->sequence, listen->sequence.empty());
+    take(out.listen.batch_sent, listen->batch_sent, listen->batch_sent.empty());
+    take(out.listen.sent, listen->sent, listen->sent.empty());
+  } else if (const auto* request = std::get_if<RequestStep>(&step->what)) {
+    if (const auto* json = std::get_if<JsonReply>(&request->reply)) take(out.reply, json->pointer, false);
+  }
+  if (mistake.empty()) return std::nullopt;
+  return mistake;
+}
+
+Expected<std::vector<ProgramStep>, std::string> compile_steps(const Scenario& scenario) {
+  const Script script = compile(scenario);
+  if (script.size() > std::numeric_limits<std::uint16_t>::max())
+    return Unexpected{fmt::format("scenario '{}' has {} steps; at most 65,535 are possible", scenario.name,
+                                  script.size())};
+  std::vector<ProgramStep> steps;
+  std::vector<std::uint8_t> pacing;  // depths of the enclosing repeats that have `every`
+  for (const Instruction& instruction : script) {
+    ProgramStep step{instruction, pacing.empty() ? std::uint8_t{0} : pacing.back(), {}, {}};
+    if (instruction.op == Op::repeat_begin) {
+      const auto& repeat = std::get<RepeatStep>(instruction.step->what);
+      if (repeat.every_ns) pacing.push_back(instruction.depth);
+    } else if (instruction.op == Op::repeat_end && !pacing.empty() && pacing.back() == instruction.depth) {
+      pacing.pop_back();
+    }
+    if (const auto mistake = take_pointers(step))
+      return Unexpected{fmt::format("scenario '{}': {}", scenario.name, *mistake)};
+    steps.push_back(std::move(step));
+  }
+  return steps;
+}
+
+}  // namespace
+
+Expected<std::unique_ptr<const Program>, std::string> Program::make(Plan plan, const Endpoint& target) {
+  ArrivalMix mix{plan};
+  std::unique_ptr<Program> program{new Program{std::move(plan), target, {}, {}, {}, {}, 0, std::move(mix)}};
+  for (const Scenario& scenario : program->plan.scenarios) {
+    auto steps = compile_steps(scenario);
+    if (!steps) return Unexpected{steps.error()};
+    program->scripts.push_back(std::move(*steps));
+  }
+  program->stages = timeline(program->plan);
+  program->user_bases = onrush::user_bases(program->plan);
+  program->user_peaks.resize(program->plan.scenarios.size());
+  for (const StageTimeline& stage : program->stages)
+    for (std::size_t s = 0; s < program->user_peaks.size(); ++s)
+      program->user_peaks[s] = std::max(program->user_peaks[s], stage.users_at_end[s]);
+  for (const std::uint64_t peak : program->user_peaks) program->all_users += peak;
+  return std::unique_ptr<const Program>{std::move(program)};
+}
+
+ShareOfUsers share_of_users(const Program& program, std::uint32_t scenario, Share share) noexcept {
+  const std::uint64_t base = program.user_bases[scenario] % share.count;
+  const std::uint64_t first = (share.index + share.count - base) % share.count;
+  const std::uint64_t peak = program.user_peaks[scenario];
+  return {first, peak > first ? (peak - first - 1) / share.count + 1 : 0};
+}
+
+}  // namespace onrush

@@ -1,0 +1,58 @@
+// What every worker of a run executes: the plan, compiled once, and where to connect.
+//
+// Why: scripts, pointers and the timeline are the same for all workers, so they are made once and only read after.
+// Owner: the run; immutable once made. Always: scripts refer into `plan`, which therefore never moves.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/endpoint.h"
+#include "core/arrival_mix.h"
+#include "core/json_field.h"
+#include "core/plan.h"
+#include "core/script.h"
+#include "core/timeline.h"
+
+namespace onrush {
+
+/// A listen step's members of a message; absent ones are not looked for.
+struct ListenFields {
+  std::optional<JsonPointer> sequence;
+  std::optional<JsonPointer> batch_sent;
+  std::optional<JsonPointer> sent;
+  [[nodiscard]] bool any() const noexcept { return sequence || batch_sent || sent; }
+};
+
+/// An instruction and what can be worked out of it beforehand.
+struct ProgramStep {
+  Instruction instruction;
+  std::uint8_t due_depth = 0;      ///< paced: the repeat that sets its due time
+  ListenFields listen;
+  std::optional<JsonPointer> reply;
+};
+
+struct Program {
+  Plan plan;
+  Endpoint target;
+  std::vector<std::vector<ProgramStep>> scripts;  ///< by scenario
+  std::vector<StageTimeline> stages;
+  std::vector<std::uint64_t> user_bases;          ///< by scenario
+  std::vector<std::uint64_t> user_peaks;          ///< by scenario
+  std::uint64_t all_users = 0;                    ///< sum of user_peaks: arrivals are numbered after them
+  ArrivalMix mix;
+
+  /// Errors: what this engine cannot run.
+  static Expected<std::unique_ptr<const Program>, std::string> make(Plan plan, const Endpoint& target);
+};
+
+/// Users of a scenario that belong to the share: user first + i * count for i = 0, 1, ...
+struct ShareOfUsers {
+  std::uint64_t first;
+  std::uint64_t count;  ///< of users
+};
+[[nodiscard]] ShareOfUsers share_of_users(const Program& program, std::uint32_t scenario, Share share) noexcept;
+
+}  // namespace onrush

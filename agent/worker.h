@@ -1,0 +1,250 @@
+// The machine that runs sessions: one loop, one thread, nothing shared.
+//
+// Why: a user is data and a scenario is a program; what is left is this loop, which takes each as far as it can go and
+// waits for the next thing to happen. Its functions are named after what has happened or is due.
+// Owner: its thread calls turn(); the mailbox functions may be called from any thread.
+// Always: attempted = opened + failed + opening, opened = closed + open + closing; every opened connection is timed
+// once when it ends; after done() no slot, buffer, timer or port is held.
+//
+// Every event counts in the stage under way when it happens: a connection may be attempted in one stage, open in the
+// next and close in a third, and the identities above hold for each with what was open before it. Arrivals count in the
+// stage in which they are due, because a stage is left only when all of them were started or dropped.
+//
+// worker.cpp: turn, dispatch, hand-over · worker_stages.cpp: what the timeline wants · worker_connect.cpp: attempts ·
+// worker_receive.cpp: bytes, frames, messages · worker_listen.cpp: broadcasts · worker_script.cpp: steps ·
+// worker_send.cpp: frames out · worker_close.cpp: ends
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "agent/broadcasts.h"
+#include "agent/buffer_pool.h"
+#include "agent/network.h"
+#include "agent/port_allocator.h"
+#include "agent/program.h"
+#include "agent/recorder.h"
+#include "agent/stage_share.h"
+#include "core/random.h"
+#include "core/timer_wheel.h"
+
+namespace onrush {
+
+struct WorkerSettings {
+  Share share{0, 1};                    ///< of all workers of all agents
+  std::uint32_t capacity = 0;           ///< sessions at once
+  std::uint32_t arrival_capacity = 0;   ///< of them, those of the open model at most
+};
+
+class Worker {
+ public:
+  /// Sessions closed a second at the end of a run, over all shares: faster floods the network with FINs and RSTs.
+  static constexpr double kClosesPerSecond = 20'000;
+  /// How long a peer may take to answer our close frame before the connection is reset.
+  static constexpr std::int64_t kCloseWait_ns = 1'000'000'000;
+  static constexpr std::uint32_t kMaxMessageBytes = 16 * 1024 * 1024;
+
+  Worker(const Program& program, const WorkerSettings& settings, PortAllocator ports, Network& network);
+
+  /// Waits for what comes next, at most until it is due, and does it.
+  void turn();
+  /// Every session has ended and the last portion was handed over.
+  [[nodiscard]] bool done() const noexcept { return done_.load(std::memory_order_acquire); }
+
+  // The mailbox; each wakes the worker.
+  void start(std::int64_t at_ns);
+  void end_stage(std::uint32_t stage, std::int64_t at_ns);
+  void stop();
+  void correct_wall_clock(std::int64_t offset_us) { wall_correction_us_.store(offset_us, std::memory_order_relaxed); }
+
+  /// Stages that are known to have settled here: all less than this.
+  [[nodiscard]] std::uint32_t settled() const noexcept { return settled_.load(std::memory_order_acquire); }
+  [[nodiscard]] Recorder& recorder() noexcept { return recorder_; }
+  [[nodiscard]] std::uint32_t capacity() const noexcept { return slab_.capacity(); }
+
+  /// What is held now, for tests of the invariants.
+  struct Held {
+    std::uint32_t sessions, timers, unsent, partial;
+  };
+  [[nodiscard]] Held held() const noexcept;
+  [[nodiscard]] Gauges gauges() const noexcept;
+
+ private:
+  static constexpr std::uint32_t kStartsPerTurn = 128;
+  static constexpr std::uint32_t kClosesPerTurn = 256;
+  static constexpr std::uint32_t kTimersPerTurn = 1024;
+  static constexpr std::uint32_t kReadsPerEvent = 8;
+  static constexpr std::uint32_t kStepsPerRun = 64;
+  static constexpr std::size_t kReceiveBytes = 64 * 1024;
+
+  struct Letter {
+    enum class Kind : std::uint8_t { start, end_stage, stop } kind;
+    std::uint32_t stage;
+    std::int64_t at_ns;
+  };
+  enum class Course : std::uint8_t { before, running, closing, over };
+
+  // worker.cpp
+  void handle(const NetworkEvent& event);
+  void timer_due(Session& session);
+  void read_on();
+  void open_mail();
+  void post(Letter letter);
+  [[nodiscard]] std::int64_t next_wake_ns() const noexcept;
+  void hand_over();
+  void set_state(Session& session, State state) noexcept;
+  /// The wall clock at a monotonic instant. Instants of one second are converted alike, so that a reply may be
+  /// compared with what was sent.
+  [[nodiscard]] std::int64_t wall_us(std::int64_t at_ns) noexcept;
+  [[nodiscard]] std::int64_t measured_wall_offset_us() noexcept;
+  [[nodiscard]] bool still(const Session& session, const SocketToken& token, int descriptor) noexcept {
+    return slab_.find(token.slot, token.generation) == &session && session.fd == descriptor;
+  }
+  [[nodiscard]] SocketToken token_of(const Session& session) const noexcept {
+    return {slab_.slot_of(session), session.generation};
+  }
+  [[nodiscard]] std::int64_t run_us(std::int64_t at_ns) const noexcept { return (at_ns - start_ns_) / 1000; }
+  void count(const Session& session, Counter counter, std::uint64_t add = 1) noexcept {
+    recorder_.count(session.scenario, counter, add);
+  }
+
+  // worker_stages.cpp
+  void follow_timeline();
+  void enter_stage(std::uint32_t stage, std::int64_t begin_ns);
+  void leave_stage(std::int64_t end_ns);
+  [[nodiscard]] bool start_due(std::int64_t limit_ns);
+  void drop_due(std::int64_t limit_ns);
+  [[nodiscard]] bool start_item(const DueItem& item);
+  void end_user(std::uint32_t scenario, std::uint64_t user);
+  void begin_closing(std::int64_t at_ns);
+  void close_due();
+  [[nodiscard]] std::int64_t next_close_ns() const noexcept;
+  void note_settled() noexcept;
+  void settle(Session& session) noexcept;
+  [[nodiscard]] SlotIndex& user_slot(std::uint32_t scenario, std::uint64_t user) noexcept;
+
+  // worker_connect.cpp
+  [[nodiscard]] bool start_session(std::uint32_t scenario, std::uint64_t user, std::int64_t due_ns, bool arrival);
+  void begin_session(Session& session, std::int64_t due_ns);
+  void connect(Session& session, const ConnectStep& step, std::int64_t due_ns);
+  [[nodiscard]] int open_socket(Session& session);
+  void connected(Session& session);
+  void upgrade_received(Session& session, std::span<const std::uint8_t> bytes);
+  void head_received(Session& session, std::string_view head, std::span<const std::uint8_t> rest);
+  void opened(Session& session);
+  void attempt_failed(Session& session, const Failure& failure, std::string_view sample = {});
+  [[nodiscard]] std::string key_of(const Session& session) const;
+
+  // worker_receive.cpp
+  void readable(Session& session, bool ended);
+  void received(Session& session, std::span<const std::uint8_t> bytes);
+  void frames_received(Session& session, std::span<const std::uint8_t> bytes);
+  void control_received(Session& session, const FramePiece& piece);
+  void control_complete(Session& session, Opcode opcode, std::span<const std::uint8_t> payload);
+  void close_received(Session& session, std::span<const std::uint8_t> payload);
+  void data_received(Session& session, const FramePiece& piece);
+  void message_received(Session& session, std::span<const std::uint8_t> payload, bool complete);
+  [[nodiscard]] bool wants_content(const Session& session) const noexcept;
+  [[nodiscard]] bool is_reply(Session& session, std::span<const std::uint8_t> payload, bool complete);
+  void replied(Session& session);
+  void stream_ended(Session& session, Cause cause, std::uint32_t detail);
+  [[nodiscard]] Partial& partial_of(Session& session);
+
+  // worker_listen.cpp
+  void begin_listening(Session& session, const ProgramStep& step, std::int64_t ready_ns);
+  void end_listening(Session& session) noexcept;
+  void broadcast_received(Session& session, std::span<const std::uint8_t> payload, bool complete);
+  [[nodiscard]] bool is_first_copy(Session& session, std::uint64_t sequence) noexcept;
+
+  // worker_script.cpp
+  void run(Session& session, std::int64_t ready_ns);
+  [[nodiscard]] bool run_step(Session& session, const ProgramStep& step, std::int64_t& ready_ns);
+  [[nodiscard]] bool run_message(Session& session, const ProgramStep& step, std::int64_t& ready_ns);
+  void wait_until(Session& session, State state, std::int64_t deadline_ns);
+  [[nodiscard]] bool begin_repeat(Session& session, const ProgramStep& step, std::int64_t ready_ns);
+  [[nodiscard]] bool end_repeat(Session& session, const ProgramStep& step, std::int64_t& ready_ns);
+  [[nodiscard]] bool pace(Session& session, std::int64_t due_ns, std::int64_t& ready_ns);
+  void script_ended(Session& session);
+  [[nodiscard]] std::int64_t draw(const Duration& duration) noexcept;
+  [[nodiscard]] const ProgramStep& step_of(const Session& session) const noexcept {
+    return program_.scripts[session.scenario][session.step];
+  }
+
+  // worker_send.cpp: false if the connection was lost over it
+  [[nodiscard]] bool send_message(Session& session, const Message& message);
+  [[nodiscard]] bool send_bytes(Session& session, std::string_view bytes);
+  [[nodiscard]] bool send_pong(Session& session);
+  [[nodiscard]] bool send_close(Session& session, std::uint16_t code, std::string_view reason);
+  void writable(Session& session);
+
+  // worker_close.cpp
+  void end_session(Session& session);
+  void begin_close(Session& session, std::uint16_t code, std::string_view reason);
+  void fail_connection(Session& session, const FrameError& error);
+  void note_failure(const Session& session, const Failure& failure, std::string_view sample = {});
+  void lose_connection(Session& session, const Failure& failure);
+  void leave_step(Session& session) noexcept;
+  void connection_ended(Session& session);
+  void close_socket(Session& session) noexcept;
+  void finish_session(Session& session, bool normally);
+
+  const Program& program_;
+  const WorkerSettings settings_;
+  Network& network_;
+  PortAllocator ports_;
+  Slab slab_;
+  TimerWheel timers_;
+  Recorder recorder_;
+  Random random_;
+  StageShare stages_;
+  JsonReader json_;
+  BufferPool<Unsent> unsent_;
+  BufferPool<Partial> partial_;
+  std::vector<Broadcasts> broadcasts_;             ///< by scenario
+  std::vector<std::vector<SlotIndex>> users_;      ///< by scenario and place in the share; 0 = away
+  std::vector<SocketToken> unread_;                ///< sockets whose read budget was used up
+  std::vector<SocketToken> reading_;
+  std::vector<std::uint8_t> receive_;              ///< one receive buffer, with padding for the JSON reader
+  std::string text_;                               ///< a message being rendered
+  std::string reply_text_;                         ///< a reply being compared
+  std::string frame_;                              ///< a frame being sent
+  std::string noise_;                              ///< content of binary messages
+  std::string pong_;                               ///< payload of the newest ping of this read
+  bool pong_owed_ = false;
+
+  std::int64_t now_ns_ = 0;
+  std::array<std::int64_t, 64> wall_offsets_us_{};  ///< of the latest seconds
+  std::int64_t wall_second_ = -1;                  ///< the latest of them
+  std::int64_t start_ns_;
+  Course course_ = Course::before;
+  std::uint32_t stage_ = 0;
+  std::int64_t stage_begin_ns_ = 0;
+  std::vector<std::int64_t> stage_ends_ns_;        ///< kNever until known
+  std::uint64_t unsettled_ = 0;
+  std::int64_t closing_begin_ns_ = 0;
+  std::uint64_t closes_begun_ = 0;
+  SlotIndex close_cursor_ = 0;
+  bool stop_asked_ = false;
+  bool more_due_ = false;                          ///< a budget was used up: do not wait
+
+  std::uint32_t opening_ = 0;
+  std::uint32_t open_ = 0;
+  std::uint32_t closing_ = 0;
+  std::uint32_t arrivals_ = 0;
+  std::uint32_t second_ = 0;                       ///< the next to be handed over
+  std::int64_t turn_max_ns_ = 0;
+  std::int64_t cpu_ns_ = 0;
+
+  std::mutex mail_mutex_;
+  std::vector<Letter> mail_;
+  std::atomic<bool> has_mail_{false};
+  std::atomic<std::int64_t> wall_correction_us_{0};
+  std::atomic<std::uint32_t> settled_{0};
+  std::atomic<bool> done_{false};
+};
+
+}  // namespace onrush

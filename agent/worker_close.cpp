@@ -1,0 +1,103 @@
+// Ends: of a step, of a connection, of a session; each counted once.
+#include "agent/worker.h"
+
+namespace onrush {
+
+void Worker::note_failure(const Session& session, const Failure& failure, std::string_view sample) {
+  recorder_.failure(session.scenario, failure, run_us(now_ns_), sample);
+}
+
+// The plan wants this session to end, wherever it is.
+void Worker::end_session(Session& session) {
+  session.set(kEnding);
+  switch (session.state) {
+    case State::waiting: return finish_session(session, false);
+    case State::connecting: return attempt_failed(session, {Phase::connect, Cause::cancelled, 0});
+    case State::upgrading: return attempt_failed(session, {Phase::upgrade, Cause::cancelled, 0});
+    case State::closing: return;
+    default: break;
+  }
+  constexpr std::uint16_t kNormal = 1000;
+  begin_close(session, kNormal, {});
+}
+
+// A request whose connection ends has no reply; whoever listened listens no more.
+void Worker::leave_step(Session& session) noexcept {
+  timers_.disarm(session);
+  if (session.state == State::awaiting_reply) count(session, Counter::failed_requests);
+  if (session.state == State::listening) end_listening(session);
+}
+
+void Worker::begin_close(Session& session, std::uint16_t code, std::string_view reason) {
+  leave_step(session);
+  set_state(session, State::closing);
+  timers_.arm(session, now_ns_ + kCloseWait_ns);
+  [[maybe_unused]] const bool alive = send_close(session, code, reason);
+}
+
+// The peer broke the protocol: it is told so (RFC 6455 section 7.1.7), and nothing more of it is looked at.
+void Worker::fail_connection(Session& session, const FrameError& error) {
+  if (session.state == State::closing) {
+    note_failure(session, {Phase::close, error.cause, 0});
+    return connection_ended(session);
+  }
+  note_failure(session, {Phase::open, error.cause, 0});
+  session.set(kLost);
+  session.set(kDeaf);
+  begin_close(session, error.close_code, {});
+}
+
+void Worker::lose_connection(Session& session, const Failure& failure) {
+  note_failure(session, failure);
+  session.set(kLost);
+  connection_ended(session);
+}
+
+void Worker::connection_ended(Session& session) {
+  leave_step(session);
+  const bool lost = session.has(kLost);
+  count(session, Counter::closed);
+  if (lost) count(session, Counter::lost);
+  recorder_.time(session.scenario, Time::session, now_ns_ - session.begun_ns);
+  close_socket(session);
+  set_state(session, State::waiting);
+  if (lost || session.has(kEnding)) return finish_session(session, false);
+  // On from the next turn: what called us still looks at this connection.
+  timers_.arm(session, now_ns_);
+}
+
+// RST, so that neither side keeps a million connections in TIME_WAIT.
+void Worker::close_socket(Session& session) noexcept {
+  timers_.disarm(session);
+  unsent_.give_back(session.unsent);
+  partial_.give_back(session.partial);
+  if (session.fd != -1) {
+    network_.close(session.fd, true);
+    ports_.give_back(session.endpoint);
+    session.fd = -1;
+  }
+  session.clear(kUnread);
+  session.clear(kDeaf);
+  session.clear(kLost);
+}
+
+// A user whose script has ended begins again while the stage wants it; one whose session failed stays away.
+void Worker::finish_session(Session& session, bool normally) {
+  settle(session);
+  timers_.disarm(session);
+  const SlotIndex slot = slab_.slot_of(session);
+  if (session.has(kArrival)) {
+    --arrivals_;
+    return slab_.release(slot);
+  }
+  if (normally && !session.has(kEnding) && course_ == Course::running) {
+    session.step = 0;
+    timers_.arm(session, now_ns_);
+    return;
+  }
+  SlotIndex& place = user_slot(session.scenario, session.user - program_.user_bases[session.scenario] - 1);
+  if (place == slot) place = 0;
+  slab_.release(slot);
+}
+
+}  // namespace onrush

@@ -1,0 +1,147 @@
+// Attempts: from a session that is due to a connection that is open, or the reason why not.
+#include <algorithm>
+#include <cerrno>
+
+#include "agent/worker.h"
+#include "core/handshake.h"
+
+namespace onrush {
+namespace {
+
+// Ports of our block that others hold are passed over; more in a row than this means that the block is not ours.
+constexpr int kPortsTried = 16;
+// Not an errno: our block of ports is used up.
+constexpr int kNoPort = 1 << 20;
+
+}  // namespace
+
+bool Worker::start_session(std::uint32_t scenario, std::uint64_t user, std::int64_t due_ns, bool arrival) {
+  const SlotIndex slot = slab_.acquire();
+  if (slot == 0) return false;
+  Session& session = slab_.at(slot);
+  session.scenario = static_cast<std::uint16_t>(scenario);
+  set_state(session, State::waiting);
+  if (arrival) {
+    session.user = user;
+    session.set(kArrival);
+    ++arrivals_;
+  } else {
+    session.user = program_.user_bases[scenario] + user + 1;
+    session.settling_stage = static_cast<std::uint16_t>(stage_);
+    session.set(kUnsettled);
+    user_slot(scenario, user) = slot;
+  }
+  begin_session(session, due_ns);
+  return true;
+}
+
+void Worker::begin_session(Session& session, std::int64_t due_ns) {
+  now_ns_ = network_.now_ns();
+  recorder_.time(session.scenario, Time::start_lag, now_ns_ - due_ns);
+  run(session, due_ns);
+}
+
+// One deadline over everything that makes a connection; nothing that arrives moves it.
+void Worker::connect(Session& session, const ConnectStep& step, std::int64_t due_ns) {
+  now_ns_ = network_.now_ns();
+  count(session, Counter::attempted);
+  session.begun_ns = now_ns_;
+  session.times = {due_ns, now_ns_};
+  session.frame = {};
+  set_state(session, State::connecting);
+  timers_.arm(session, now_ns_ + step.timeout_ns);
+  const int error = open_socket(session);
+  if (error == kNoPort) attempt_failed(session, {Phase::connect, Cause::no_port, 0});
+  else if (error != 0) attempt_failed(session, {Phase::connect, Cause::system, static_cast<std::uint32_t>(error)});
+}
+
+// 0, kNoPort or errno.
+int Worker::open_socket(Session& session) {
+  for (int tries = 0; tries < kPortsTried; ++tries) {
+    const auto taken = ports_.take();
+    if (!taken) return kNoPort;
+    const int descriptor = network_.connect(taken->endpoint, program_.target, token_of(session));
+    if (descriptor >= 0) {
+      session.fd = descriptor;
+      session.endpoint = taken->ticket;
+      return 0;
+    }
+    ports_.give_back(taken->ticket);
+    if (descriptor != -EADDRINUSE && descriptor != -EADDRNOTAVAIL) return -descriptor;
+  }
+  return kNoPort;
+}
+
+void Worker::connected(Session& session) {
+  now_ns_ = network_.now_ns();
+  const int error = network_.finish_connect(session.fd);
+  if (error == -ELOOP) return attempt_failed(session, {Phase::connect, Cause::self_connect, 0});
+  if (error != 0) return attempt_failed(session, {Phase::connect, Cause::system, static_cast<std::uint32_t>(-error)});
+  recorder_.time(session.scenario, Time::tcp_connect, now_ns_ - session.begun_ns);
+  session.times.sent_ns = now_ns_;
+  set_state(session, State::upgrading);
+  frame_.clear();
+  encode_request(program_.plan.target, key_of(session), frame_);
+  [[maybe_unused]] const bool alive = send_bytes(session, frame_);
+}
+
+// The handshake key is drawn from the seed and the session's identity, so it need not be kept until the answer comes.
+std::string Worker::key_of(const Session& session) const {
+  const SocketToken token = token_of(session);
+  const std::uint64_t identity = std::uint64_t{token.generation} << 32 | token.slot;
+  const std::uint64_t high = mix(program_.plan.seed ^ mix(identity) ^ static_cast<std::uint64_t>(session.begun_ns));
+  return make_key(high, mix(high ^ settings_.share.index));
+}
+
+void Worker::upgrade_received(Session& session, std::span<const std::uint8_t> bytes) {
+  const std::string_view text{reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  if (session.partial == 0) {
+    if (!may_be_http(text)) return attempt_failed(session, {Phase::upgrade, Cause::not_http, 0}, text);
+    const auto end = find_head_end(text, 0);
+    if (end && *end <= kMaxHeadBytes) return head_received(session, text.substr(0, *end), bytes.subspan(*end));
+  }
+  // Never more than the limit is kept, whatever comes.
+  Partial& partial = partial_of(session);
+  const std::size_t before = partial.bytes.size();
+  partial.bytes.append(text.substr(0, kMaxHeadBytes + 1 - before));
+  if (!may_be_http(partial.bytes)) return attempt_failed(session, {Phase::upgrade, Cause::not_http, 0}, partial.bytes);
+  const auto end = find_head_end(partial.bytes, before);
+  if (end && *end <= kMaxHeadBytes)
+    return head_received(session, std::string_view{partial.bytes}.substr(0, *end), bytes.subspan(*end - before));
+  if (partial.bytes.size() > kMaxHeadBytes)
+    attempt_failed(session, {Phase::upgrade, Cause::head_too_large, 0},
+                   std::string_view{partial.bytes}.substr(0, Recorder::kSampleBytes));
+}
+
+void Worker::head_received(Session& session, std::string_view head, std::span<const std::uint8_t> rest) {
+  const HandshakeVerdict verdict = check_response(head, key_of(session));
+  if (verdict.failure.cause != Cause::none) return attempt_failed(session, verdict.failure, verdict.sample);
+  partial_.give_back(session.partial);
+  const SocketToken token = token_of(session);
+  const int descriptor = session.fd;
+  opened(session);
+  if (!rest.empty() && still(session, token, descriptor)) frames_received(session, rest);
+}
+
+void Worker::opened(Session& session) {
+  recorder_.time(session.scenario, Time::upgrade, now_ns_ - session.times.sent_ns);
+  recorder_.time(session.scenario, Time::handshake, now_ns_ - session.begun_ns);
+  count(session, Counter::opened);
+  session.begun_ns = now_ns_;
+  timers_.disarm(session);
+  set_state(session, State::pacing);
+  settle(session);
+  ++session.step;
+  run(session, now_ns_);
+}
+
+void Worker::attempt_failed(Session& session, const Failure& failure, std::string_view sample) {
+  count(session, Counter::failed);
+  recorder_.time(session.scenario, Time::failed_handshake, now_ns_ - session.begun_ns);
+  note_failure(session, failure, sample);
+  close_socket(session);
+  set_state(session, State::waiting);
+  finish_session(session, false);
+}
+
+}  // namespace onrush

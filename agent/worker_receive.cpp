@@ -1,0 +1,169 @@
+// What comes: bytes from the socket, frames out of bytes, messages out of frames, replies among messages.
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "agent/worker.h"
+
+namespace onrush {
+namespace {
+
+std::string_view text_of(std::span<const std::uint8_t> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::span<const std::uint8_t> bytes_of(std::string_view text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+}  // namespace
+
+void Worker::readable(Session& session, bool ended) {
+  const SocketToken token = token_of(session);
+  const int descriptor = session.fd;
+  now_ns_ = network_.now_ns();
+  for (std::uint32_t reads = 0; reads < kReadsPerEvent; ++reads) {
+    const std::ptrdiff_t got = network_.read(descriptor, {receive_.data(), kReceiveBytes});
+    if (got == -EAGAIN) return;
+    if (got == 0) return stream_ended(session, Cause::end_of_stream, 0);
+    if (got < 0) return stream_ended(session, Cause::system, static_cast<std::uint32_t>(-got));
+    const auto length = static_cast<std::size_t>(got);
+    count(session, Counter::bytes_received, length);
+    received(session, {receive_.data(), length});
+    if (!still(session, token, descriptor)) return;
+    if (length < kReceiveBytes && !ended) return;
+  }
+  session.set(kUnread);
+  unread_.push_back(token);
+}
+
+void Worker::received(Session& session, std::span<const std::uint8_t> bytes) {
+  if (session.state == State::upgrading) return upgrade_received(session, bytes);
+  if (is_open(session.state) || session.state == State::closing) frames_received(session, bytes);
+}
+
+void Worker::stream_ended(Session& session, Cause cause, std::uint32_t detail) {
+  switch (session.state) {
+    case State::connecting: return attempt_failed(session, {Phase::connect, cause, detail});
+    case State::upgrading: return attempt_failed(session, {Phase::upgrade, cause, detail});
+    case State::closing: return connection_ended(session);
+    default: return lose_connection(session, {Phase::open, cause, detail});
+  }
+}
+
+void Worker::frames_received(Session& session, std::span<const std::uint8_t> bytes) {
+  const SocketToken token = token_of(session);
+  const int descriptor = session.fd;
+  pong_owed_ = false;
+  while (!bytes.empty() && !session.has(kDeaf)) {
+    const Decoded decoded = decode(session.frame, bytes, kMaxMessageBytes);
+    bytes = bytes.subspan(decoded.taken);
+    if (decoded.error.cause != Cause::none) {
+      fail_connection(session, decoded.error);
+      break;
+    }
+    if (!decoded.has_piece) continue;
+    if (decoded.piece.opcode >= Opcode::close) control_received(session, decoded.piece);
+    else data_received(session, decoded.piece);
+    if (!still(session, token, descriptor)) break;
+  }
+  // Only the newest of the pings that came together is answered (RFC 6455 section 5.5.3).
+  if (pong_owed_ && still(session, token, descriptor)) [[maybe_unused]] const bool alive = send_pong(session);
+  pong_owed_ = false;
+}
+
+Partial& Worker::partial_of(Session& session) {
+  if (session.partial == 0) session.partial = partial_.borrow();
+  return partial_.at(session.partial);
+}
+
+void Worker::control_received(Session& session, const FramePiece& piece) {
+  if (piece.begins && piece.ends) return control_complete(session, piece.opcode, piece.payload);
+  Partial& partial = partial_of(session);
+  partial.control.append(text_of(piece.payload));
+  if (!piece.ends) return;
+  // The decoder has refused control frames of more than 125 bytes.
+  std::array<std::uint8_t, 125> payload{};
+  const std::size_t length = std::min(partial.control.size(), payload.size());
+  std::copy_n(partial.control.begin(), length, payload.begin());
+  partial.control.clear();
+  if (!partial.message) partial_.give_back(session.partial);
+  control_complete(session, piece.opcode, {payload.data(), length});
+}
+
+void Worker::control_complete(Session& session, Opcode opcode, std::span<const std::uint8_t> payload) {
+  if (opcode == Opcode::close) return close_received(session, payload);
+  if (opcode != Opcode::ping || !is_open(session.state)) return;  // a stray pong means nothing
+  pong_.assign(text_of(payload));
+  pong_owed_ = true;
+}
+
+void Worker::close_received(Session& session, std::span<const std::uint8_t> payload) {
+  const ClosePayload close = parse_close(payload);
+  if (close.error.cause != Cause::none) return fail_connection(session, close.error);
+  if (session.state == State::closing) return connection_ended(session);
+  note_failure(session, {Phase::open, Cause::peer_close, close.code}, close.reason);
+  session.set(kLost);
+  session.set(kDeaf);
+  // Echoed as it came; without a code if it had none. Then the peer ends the stream, or we do.
+  constexpr std::uint16_t kNone = 1005;
+  begin_close(session, close.code == kNone ? std::uint16_t{0} : close.code, {});
+}
+
+bool Worker::wants_content(const Session& session) const noexcept {
+  if (session.state == State::listening) return step_of(session).listen.any();
+  if (session.state != State::awaiting_reply) return false;
+  const auto& request = std::get<RequestStep>(step_of(session).instruction.step->what);
+  return !std::holds_alternative<AnyReply>(request.reply);
+}
+
+// A message that comes whole is looked at where it lies. One that comes in pieces is collected, but only for who waits
+// for its content; others just count it.
+void Worker::data_received(Session& session, const FramePiece& piece) {
+  if (piece.begins && piece.ends) return message_received(session, piece.payload, true);
+  if (piece.begins && wants_content(session)) partial_of(session).message = true;
+  const bool collects = session.partial != 0 && partial_.at(session.partial).message;
+  if (collects) partial_.at(session.partial).bytes.append(text_of(piece.payload));
+  if (!piece.ends) return;
+  if (!collects) return message_received(session, {}, false);
+  // Taken out of the session, which may end over the message.
+  std::uint32_t handle = std::exchange(session.partial, 0);
+  std::string& message = partial_.at(handle).bytes;
+  message.reserve(message.size() + kJsonPadding);
+  message_received(session, bytes_of(message), true);
+  partial_.give_back(handle);
+}
+
+// A message for which no step waits is counted and dropped: the script decides what it looks at, and memory stays flat.
+void Worker::message_received(Session& session, std::span<const std::uint8_t> payload, bool complete) {
+  count(session, Counter::messages_received);
+  if (session.state == State::listening) return broadcast_received(session, payload, complete);
+  if (session.state == State::awaiting_reply && is_reply(session, payload, complete)) replied(session);
+}
+
+bool Worker::is_reply(Session& session, std::span<const std::uint8_t> payload, bool complete) {
+  const ProgramStep& step = step_of(session);
+  const Reply& reply = std::get<RequestStep>(step.instruction.step->what).reply;
+  if (std::holds_alternative<AnyReply>(reply)) return true;
+  if (!complete) return false;
+  const auto* json = std::get_if<JsonReply>(&reply);
+  const Template& wanted = json != nullptr ? json->value : std::get<TextReply>(reply).text;
+  reply_text_.clear();
+  wanted.render({session.user, session.sequence, wall_us(session.times.sent_ns)}, reply_text_);
+  if (json == nullptr) return text_of(payload) == reply_text_;
+  if (!json_.begin(payload)) return false;
+  const auto value = json_.text(*step.reply);
+  return value && *value == reply_text_;
+}
+
+void Worker::replied(Session& session) {
+  recorder_.time(session.scenario, Time::round_trip, now_ns_ - session.times.sent_ns);
+  if (step_of(session).instruction.paced)
+    recorder_.time(session.scenario, Time::response, now_ns_ - session.times.due_ns);
+  timers_.disarm(session);
+  set_state(session, State::pacing);
+  ++session.step;
+  run(session, now_ns_);
+}
+
+}  // namespace onrush

@@ -1,0 +1,92 @@
+// Frames out: written at once, and what the socket does not take waits in a borrowed buffer.
+#include <cerrno>
+
+#include "agent/worker.h"
+
+namespace onrush {
+namespace {
+
+std::span<const std::uint8_t> bytes_of(std::string_view text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+}  // namespace
+
+bool Worker::send_message(Session& session, const Message& message) {
+  if (pong_owed_ && !send_pong(session)) return false;
+  frame_.clear();
+  if (const auto* text = std::get_if<TextMessage>(&message)) {
+    text_.clear();
+    text->text.render({session.user, session.sequence, wall_us(session.times.sent_ns)}, text_);
+    encode_frame(Opcode::text, bytes_of(text_), random_.next_32(), frame_);
+  } else {
+    const std::size_t length = std::get<BinaryMessage>(message).bytes;
+    while (noise_.size() < length) noise_.push_back(static_cast<char>(random_.next()));
+    encode_frame(Opcode::binary, bytes_of(std::string_view{noise_}.substr(0, length)), random_.next_32(), frame_);
+  }
+  return send_bytes(session, frame_);
+}
+
+bool Worker::send_pong(Session& session) {
+  pong_owed_ = false;
+  if (session.unsent != 0) {
+    Unsent& unsent = unsent_.at(session.unsent);
+    unsent.pong = true;
+    unsent.pong_payload = pong_;
+    return true;
+  }
+  frame_.clear();
+  encode_frame(Opcode::pong, bytes_of(pong_), random_.next_32(), frame_);
+  return send_bytes(session, frame_);
+}
+
+bool Worker::send_close(Session& session, std::uint16_t code, std::string_view reason) {
+  if (pong_owed_ && !send_pong(session)) return false;
+  frame_.clear();
+  encode_close(code, reason, random_.next_32(), frame_);
+  return send_bytes(session, frame_);
+}
+
+// False if the connection has ended over it.
+bool Worker::send_bytes(Session& session, std::string_view bytes) {
+  if (session.unsent != 0) {
+    unsent_.at(session.unsent).bytes.append(bytes);
+    return true;
+  }
+  const std::ptrdiff_t put = network_.write(session.fd, bytes_of(bytes));
+  if (put < 0 && put != -EAGAIN) {
+    stream_ended(session, Cause::system, static_cast<std::uint32_t>(-put));
+    return false;
+  }
+  const std::size_t written = put < 0 ? 0 : static_cast<std::size_t>(put);
+  count(session, Counter::bytes_sent, written);
+  if (written == bytes.size()) return true;
+  session.unsent = unsent_.borrow();
+  unsent_.at(session.unsent).bytes.assign(bytes.substr(written));
+  return true;
+}
+
+void Worker::writable(Session& session) {
+  while (session.unsent != 0) {
+    Unsent& unsent = unsent_.at(session.unsent);
+    const std::string_view rest = std::string_view{unsent.bytes}.substr(unsent.written);
+    if (rest.empty()) {
+      const bool pong = unsent.pong;
+      if (pong) std::swap(pong_, unsent.pong_payload);
+      unsent_.give_back(session.unsent);
+      if (pong && !send_pong(session)) return;
+      continue;
+    }
+    const std::ptrdiff_t put = network_.write(session.fd, bytes_of(rest));
+    if (put == -EAGAIN) return;
+    if (put < 0) return stream_ended(session, Cause::system, static_cast<std::uint32_t>(-put));
+    count(session, Counter::bytes_sent, static_cast<std::uint64_t>(put));
+    unsent.written += static_cast<std::size_t>(put);
+  }
+  if (session.state != State::flushing) return;
+  now_ns_ = network_.now_ns();
+  set_state(session, State::pacing);
+  run(session, now_ns_);
+}
+
+}  // namespace onrush

@@ -1,0 +1,41 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "coordinator/check.h"
+#include "coordinator/commands.h"
+#include "coordinator/plan_file.h"
+#include "coordinator/show.h"
+#include "coordinator/terminal.h"
+#include "core/address.h"
+#include "core/source_block.h"
+#include "core/verdict.h"
+#include "proto/host_facts.h"
+
+namespace onrush {
+
+int check_command(const PlanArguments& arguments) {
+  const Expected<PlanFile, std::string> file = read_plan_file(arguments);
+  if (!file) {
+    fmt::print(stderr, "{}", file.error());
+    return kExitBadPlan;
+  }
+  const SourceBlock block = deal_source_blocks({Hello{}}, file->plan.target.host).front();
+  const CheckFacts facts{.descriptor_limit = raise_descriptor_limit(),
+                         .ports_per_address = std::uint64_t{1} + block.last_port - block.first_port,
+                         .memory_available_bytes = memory_available_bytes(),
+                         .target_on_host = is_loopback(file->plan.target.host)};
+  fmt::print("{}", render_check(file->plan, facts));
+  return 0;
+}
+
+int show_command(const std::string& folder) {
+  const Expected<std::string, std::string> shown = show(folder, style_of(STDOUT_FILENO));
+  if (!shown) {
+    fmt::print(stderr, "onrush show: {}\n", shown.error());
+    return kExitBadPlan;
+  }
+  fmt::print("{}", *shown);
+  return 0;
+}
+
+}  // namespace onrush

@@ -1,0 +1,84 @@
+#include "core/metrics.h"
+
+namespace onrush {
+namespace {
+
+constexpr std::array<Metric, kTimes> kTimeTable{{
+    {"tcp_connect_time", "onrush_tcp_connect_time_seconds", "us", Kind::histogram,
+     "From SYN to established connection."},
+    {"upgrade_time", "onrush_upgrade_time_seconds", "us", Kind::histogram,
+     "From the upgrade request sent to the verified 101."},
+    {"handshake_time", "onrush_handshake_time_seconds", "us", Kind::histogram,
+     "From the start of an attempt to the open connection; successes only."},
+    {"failed_handshake_time", "onrush_failed_handshake_time_seconds", "us", Kind::histogram,
+     "From the start of an attempt to its failure."},
+    {"start_lag", "onrush_start_lag_seconds", "us", Kind::histogram,
+     "From when a session was due to its start: lateness of the generator."},
+    {"send_lag", "onrush_send_lag_seconds", "us", Kind::histogram,
+     "From when a message was due and could be sent to its sending: lateness of the generator."},
+    {"round_trip_time", "onrush_round_trip_time_seconds", "us", Kind::histogram,
+     "From a request sent to its reply."},
+    {"response_time", "onrush_response_time_seconds", "us", Kind::histogram,
+     "From when a paced request was due to its reply."},
+    {"delivery_time", "onrush_delivery_time_seconds", "us", Kind::histogram,
+     "From a copy of a broadcast handed to its socket to its receipt."},
+    {"batch_delivery_time", "onrush_batch_delivery_time_seconds", "us", Kind::histogram,
+     "From the begin of a broadcast to the receipt of a copy."},
+    {"session_time", "onrush_session_time_seconds", "us", Kind::histogram,
+     "From an open connection to its close."},
+}};
+
+constexpr std::array<Metric, kCounters> kCounterTable{{
+    {"attempted", "onrush_connections_attempted_total", "connections", Kind::counter, "Connections begun."},
+    {"opened", "onrush_connections_opened_total", "connections", Kind::counter,
+     "Connections with a verified 101."},
+    {"failed", "onrush_connections_failed_total", "connections", Kind::counter,
+     "Attempts that did not open."},
+    {"closed", "onrush_connections_closed_total", "connections", Kind::counter,
+     "Opened connections that ended, for whatever reason."},
+    {"lost", "onrush_connections_lost_total", "connections", Kind::counter,
+     "Closed connections that neither the script nor the plan had ended."},
+    {"arrivals", "onrush_arrivals_total", "sessions", Kind::counter, "Sessions due in the open model."},
+    {"dropped_arrivals", "onrush_dropped_arrivals_total", "sessions", Kind::counter,
+     "Arrivals for which no user was free."},
+    {"messages_sent", "onrush_messages_sent_total", "messages", Kind::counter, "Data messages sent."},
+    {"messages_received", "onrush_messages_received_total", "messages", Kind::counter,
+     "Data messages received."},
+    {"bytes_sent", "onrush_bytes_sent_total", "bytes", Kind::counter,
+     "Bytes sent above TCP, with handshakes and frame headers."},
+    {"bytes_received", "onrush_bytes_received_total", "bytes", Kind::counter,
+     "Bytes received above TCP, with handshakes and frame headers."},
+    {"requests", "onrush_requests_total", "messages", Kind::counter, "Messages that wait for a reply."},
+    {"failed_requests", "onrush_failed_requests_total", "messages", Kind::counter,
+     "Requests without a reply in time or whose connection ended."},
+    {"delivered", "onrush_broadcasts_delivered_total", "messages", Kind::counter,
+     "First copies of broadcasts received by listening users."},
+    {"duplicates", "onrush_broadcast_duplicates_total", "messages", Kind::counter,
+     "Further copies of broadcasts."},
+    {"gaps", "onrush_broadcast_gaps_total", "messages", Kind::counter,
+     "Broadcasts that a listener skipped and has not received since."},
+    {"reordered", "onrush_broadcasts_reordered_total", "messages", Kind::counter,
+     "Copies of broadcasts that came after a later one."},
+}};
+
+static_assert(static_cast<std::size_t>(Time::session) + 1 == kTimes);
+static_assert(static_cast<std::size_t>(Counter::reordered) + 1 == kCounters);
+
+template <class Enum, std::size_t N>
+std::optional<Enum> named(const std::array<Metric, N>& table, std::string_view name) noexcept {
+  for (std::size_t i = 0; i < N; ++i)
+    if (table[i].name == name) return static_cast<Enum>(i);
+  return std::nullopt;
+}
+
+}  // namespace
+
+const Metric& describe(Time time) noexcept { return kTimeTable[static_cast<std::size_t>(time)]; }
+const Metric& describe(Counter counter) noexcept { return kCounterTable[static_cast<std::size_t>(counter)]; }
+
+std::optional<Time> time_named(std::string_view name) noexcept { return named<Time>(kTimeTable, name); }
+std::optional<Counter> counter_named(std::string_view name) noexcept {
+  return named<Counter>(kCounterTable, name);
+}
+
+}  // namespace onrush

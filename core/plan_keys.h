@@ -1,0 +1,35 @@
+// Every key and step of the plan language: what is taken and what is not yet.
+//
+// Why: the reader, its diagnostics and the check of docs/plan-reference.md use the same tables.
+// Owner: constant data.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace onrush {
+
+struct KeyTable {
+  std::string_view owner;  ///< "a stage"
+  std::span<const std::string_view> known;
+  std::span<const std::string_view> later;  ///< of the language, but not yet supported
+};
+
+extern const KeyTable kPlanKeys;
+extern const KeyTable kScenarioKeys;
+extern const KeyTable kStageKeys;
+extern const KeyTable kSteps;
+extern const KeyTable kConnectKeys;
+extern const KeyTable kSendKeys;
+extern const KeyTable kRequestKeys;
+extern const KeyTable kReplyKeys;
+extern const KeyTable kListenKeys;
+extern const KeyTable kThinkKeys;
+extern const KeyTable kRepeatKeys;
+extern const KeyTable kCloseKeys;
+extern const KeyTable kObserveKeys;
+
+/// All of them.
+[[nodiscard]] std::span<const KeyTable* const> key_tables() noexcept;
+
+}  // namespace onrush

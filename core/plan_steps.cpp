@@ -1,0 +1,398 @@
+#include "core/plan_steps.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/nearest.h"
+#include "core/plan_flow.h"
+#include "core/script.h"
+#include "core/units.h"
+
+namespace onrush {
+namespace {
+
+constexpr std::uint64_t kLargestMessage =
+    16 << 20;                                // what targets take (target-contract: messages up to 16 MiB)
+constexpr std::size_t kLongestReason = 123;  // RFC 6455 section 5.5: 125 bytes less the code
+constexpr std::array<std::string_view, 4> kTimeUnits{"ns", "us", "ms", "s"};
+
+using OptionalStep = std::optional<PlacedStep>;
+
+bool given(const YamlNode& node) { return node.kind != YamlNode::Kind::null; }
+
+// RFC 6455 section 7.4: 1005, 1006 and 1015 never stand in a frame; 1002 to 1014 report faults that a user's
+// client has not found here, and 1010, 1011 are for one side only. So a script closes as clients do: in order
+// (1000), by going away (1001, a browser that leaves the page), or with a code of its application.
+bool may_be_sent(std::uint64_t code) {
+  return code == 1000 || code == 1001 || (code >= 3000 && code <= 4999);
+}
+
+/// Reads the steps of one scenario.
+class ScriptReader {
+ public:
+  ScriptReader(Reader& reader, std::string owner) : reader_{reader}, owner_{std::move(owner)} {}
+
+  std::vector<PlacedStep> steps(const YamlNode& list, std::uint8_t depth) {
+    std::vector<PlacedStep> out;
+    for (const YamlNode* item : list.children) {
+      if (++count_ > kMostSteps) {
+        reader_.complain(
+            *item, fmt::format("the script of {} has more than {} steps; use 'repeat'", owner_, kMostSteps));
+        whole_ = false;
+        break;
+      }
+      OptionalStep placed = step(*item, depth);
+      if (placed)
+        out.push_back(std::move(*placed));
+      else
+        whole_ = false;
+    }
+    return out;
+  }
+
+  /// False if a step could not be read, so that nothing can be said of the script as a whole.
+  [[nodiscard]] bool whole() const { return whole_; }
+
+ private:
+  OptionalStep step(const YamlNode& item, std::uint8_t depth) {
+    static const YamlNode kNothing{};
+    if (item.kind == YamlNode::Kind::scalar) return named(item, kNothing, depth);
+    if (item.kind != YamlNode::Kind::map || item.children.empty()) {
+      reader_.complain(
+          item, fmt::format("a step in {} is not readable; write '- connect' or '- think: 2s'", owner_));
+      return std::nullopt;
+    }
+    refuse_repeated_names(reader_, item, fmt::format("a step in {}", owner_));
+    const YamlNode& name = *item.children[0];
+    if (item.children.size() > 2 && item.children[2]->text != name.text)
+      reader_.complain(
+          *item.children[2],
+          fmt::format("a step in {} has one name; indent {} to put it into {}, or begin a new step with '- '",
+                      owner_, quoted(item.children[2]->text), quoted(name.text)));
+    return name.kind == YamlNode::Kind::scalar ? named(name, *item.children[1], depth) : std::nullopt;
+  }
+
+  OptionalStep named(const YamlNode& name, const YamlNode& value, std::uint8_t depth) {
+    using Read = OptionalStep (ScriptReader::*)(const YamlNode&, const YamlNode&);
+    // In the order of kSteps; `repeat` alone needs its depth.
+    constexpr std::array<Read, 8> kRead{&ScriptReader::connect, &ScriptReader::send,  &ScriptReader::request,
+                                        &ScriptReader::listen,  &ScriptReader::think, nullptr,
+                                        &ScriptReader::close,   &ScriptReader::drop};
+    const auto found = std::find(kSteps.known.begin(), kSteps.known.end(), name.text);
+    if (found == kSteps.known.end()) {
+      unknown(name);
+      return std::nullopt;
+    }
+    const Read read = kRead[static_cast<std::size_t>(found - kSteps.known.begin())];
+    return read == nullptr ? repeat(name, value, depth) : (this->*read)(name, value);
+  }
+
+  void unknown(const YamlNode& name) {
+    if (std::find(kSteps.later.begin(), kSteps.later.end(), name.text) != kSteps.later.end())
+      return reader_.complain(name, fmt::format("step '{}' in {} is not yet supported", name.text, owner_));
+    std::string hint = did_you_mean(name.text, kSteps.known);
+    if (hint.empty()) hint = fmt::format("; the steps are {}", all_of(kSteps.known));
+    reader_.complain(name, fmt::format("unknown step {} in {}{}", quoted(name.text), owner_, hint));
+  }
+
+  [[nodiscard]] std::string within(std::string_view step_name) const {
+    return fmt::format("'{}' of {}", step_name, owner_);
+  }
+
+  static OptionalStep placed(Step step, const YamlNode& at) { return PlacedStep{std::move(step), &at, {}}; }
+
+  OptionalStep connect(const YamlNode& name, const YamlNode& value) {
+    ConnectStep step;
+    if (given(value) && reader_.is_map(value, within("connect"), "{timeout: 30s}"))
+      timeout(Fields(reader_, value, kConnectKeys, within("connect")), step.timeout_ns);
+    return placed({step}, name);
+  }
+
+  void timeout(const Fields& fields, std::int64_t& timeout_ns) {
+    if (const YamlNode* node = fields.find("timeout"))
+      timeout_ns = reader_.duration_ns(*node, fields.what("timeout"), Zero::refused).value_or(timeout_ns);
+  }
+
+  OptionalStep send(const YamlNode& name, const YamlNode& value) {
+    SendStep step;
+    if (message_map(name, value, "{text: hello}"))
+      step.message = message(Fields(reader_, value, kSendKeys, within("send")), value);
+    return placed({std::move(step)}, name);
+  }
+
+  bool message_map(const YamlNode& name, const YamlNode& value, std::string_view example) {
+    if (given(value)) return reader_.is_map(value, within(name.text), example);
+    reader_.complain(name,
+                     fmt::format("{} says no message; write {}: {}", within(name.text), name.text, example));
+    return false;
+  }
+
+  Message message(const Fields& fields, const YamlNode& at) {
+    const YamlNode* text = fields.find("text");
+    const YamlNode* bytes = fields.find("bytes");
+    if (text != nullptr && bytes != nullptr)
+      reader_.complain(*bytes,
+                       fmt::format("{} beside 'text'; a message is one of the two", fields.what("bytes")));
+    if (text == nullptr && bytes == nullptr && fields.intact())
+      reader_.complain(
+          at, fmt::format("{} is missing; a message is a text or {{bytes: 100}}", fields.what("text")));
+    if (bytes != nullptr) {
+      const auto size = reader_.count(*bytes, fields.what("bytes"), Zero::allowed).value_or(0);
+      if (size > kLargestMessage)
+        reader_.complain(*bytes,
+                         fmt::format("{} is {}; a message has at most 16 MiB", fields.what("bytes"), size));
+      return BinaryMessage{static_cast<std::uint32_t>(std::min(size, kLargestMessage))};
+    }
+    TextMessage message;
+    if (text != nullptr)
+      message.text = reader_.template_text(*text, fields.what("text")).value_or(Template());
+    return message;
+  }
+
+  OptionalStep request(const YamlNode& name, const YamlNode& value) {
+    RequestStep step;
+    if (!message_map(name, value, "{text: hello, reply: any}")) return placed({std::move(step)}, name);
+    const Fields fields(reader_, value, kRequestKeys, within("request"));
+    step.message = message(fields, value);
+    timeout(fields, step.timeout_ns);
+    if (const YamlNode* node = fields.find("reply")) step.reply = reply(*node);
+    return placed({std::move(step)}, name);
+  }
+
+  Reply reply(const YamlNode& node) {
+    constexpr std::string_view kForms = "any, {text: ...} or {json: {/id: ...}}";
+    if (node.kind == YamlNode::Kind::scalar && node.text == "any") return AnyReply{};
+    const std::string what = fmt::format("'reply' in {}", within("request"));
+    if (node.kind != YamlNode::Kind::map) {
+      const std::string shown = node.kind == YamlNode::Kind::scalar ? quoted(node.text) : "no map";
+      reader_.complain(node, fmt::format("{} is {}; write {}", what, shown, kForms));
+      return AnyReply{};
+    }
+    const Fields fields(reader_, node, kReplyKeys, what);
+    const YamlNode* text = fields.find("text");
+    const YamlNode* json = fields.find("json");
+    if (text != nullptr && json != nullptr)
+      reader_.complain(*json,
+                       fmt::format("{} beside 'text'; a reply is one of the two", fields.what("json")));
+    if (node.children.empty()) reader_.complain(node, fmt::format("{} is empty; write {}", what, kForms));
+    if (text != nullptr)
+      return TextReply{reader_.template_text(*text, fields.what("text")).value_or(Template())};
+    return json == nullptr ? Reply{AnyReply{}} : json_reply(*json, fields.what("json"));
+  }
+
+  Reply json_reply(const YamlNode& node, const std::string& what) {
+    JsonReply reply;
+    if (!reader_.is_map(node, what, "{/id: text}")) return reply;
+    if (node.children.size() != 2) {
+      reader_.complain(node, fmt::format("{} has {} pointers; write one, as {{/id: text}}", what,
+                                         node.children.size() / 2));
+      return reply;
+    }
+    reply.pointer = reader_.pointer(*node.children[0], what).value_or("");
+    reply.value = reader_.template_text(*node.children[1], what).value_or(Template());
+    return reply;
+  }
+
+  OptionalStep listen(const YamlNode& name, const YamlNode& value) {
+    ListenStep step;
+    if (!given(value) || !reader_.is_map(value, within("listen"), "{sequence: /seq}"))
+      return placed({std::move(step)}, name);
+    const Fields fields(reader_, value, kListenKeys, within("listen"));
+    const auto pointer = [&](std::string_view key, std::string& out) {
+      if (const YamlNode* node = fields.find(key))
+        out = reader_.pointer(*node, fields.what(key)).value_or("/");
+    };
+    pointer("sequence", step.sequence);
+    pointer("batch_sent", step.batch_sent);
+    pointer("sent", step.sent);
+    if (const YamlNode* unit = fields.find("unit")) {
+      step.unit = static_cast<TimeUnit>(reader_.word(*unit, fields.what("unit"), kTimeUnits).value_or(1));
+      if (step.batch_sent.empty() && step.sent.empty())
+        reader_.complain(*unit, fmt::format("{} belongs to 'sent' or 'batch_sent', and neither is stated",
+                                            fields.what("unit")));
+    }
+    if (const YamlNode* length = fields.find("for"))
+      step.for_ns = reader_.duration_ns(*length, fields.what("for"), Zero::refused).value_or(1);
+    return placed({std::move(step)}, name);
+  }
+
+  OptionalStep think(const YamlNode& name, const YamlNode& value) {
+    ThinkStep step;
+    const std::string what = within("think");
+    if (!given(value)) {
+      reader_.complain(name,
+                       fmt::format("{} says no time; write think: 2s or think: {{uniform: 1s..3s}}", what));
+    } else if (value.kind == YamlNode::Kind::map) {
+      const Fields fields(reader_, value, kThinkKeys, what);
+      const YamlNode* uniform = fields.find("uniform");
+      const YamlNode* exponential = fields.find("exponential");
+      if (value.children.empty() || (uniform != nullptr && exponential != nullptr))
+        reader_.complain(value, fmt::format("{} wants one of 'uniform' and 'exponential'", what));
+      else if (uniform != nullptr)
+        step.time = range(*uniform, fields.what("uniform"));
+      else if (exponential != nullptr)
+        step.time = {Duration::Kind::exponential,
+                     reader_.duration_ns(*exponential, fields.what("exponential"), Zero::refused).value_or(1),
+                     0};
+    } else {
+      step.time.low_ns = reader_.duration_ns(value, what, Zero::refused).value_or(1);
+    }
+    return placed({step}, name);
+  }
+
+  Duration range(const YamlNode& node, const std::string& what) {
+    Duration time{Duration::Kind::uniform, 0, 0};
+    const std::string* text = reader_.text(node, what);
+    if (text == nullptr) return time;
+    const std::size_t dots = text->find("..");
+    if (dots == std::string::npos) {
+      reader_.complain(node, fmt::format("{}: {} is not a range; write 1s..3s", what, quoted(*text)));
+      return time;
+    }
+    const auto low = parse_duration(std::string_view(*text).substr(0, dots));
+    const auto high = parse_duration(std::string_view(*text).substr(dots + 2));
+    if (!low) reader_.complain_within(node, 0, fmt::format("{}: {}", what, low.error()));
+    if (!high) reader_.complain_within(node, dots + 2, fmt::format("{}: {}", what, high.error()));
+    if (!low || !high) return time;
+    if (*low > *high)
+      reader_.complain(
+          node, fmt::format("{}: {} runs downwards; write the shorter time first", what, quoted(*text)));
+    else if (*high == 0)
+      reader_.complain(node, fmt::format("{} is 0s..0s, which does nothing", what));
+    time.low_ns = *low;
+    time.high_ns = *high;
+    return time;
+  }
+
+  OptionalStep repeat(const YamlNode& name, const YamlNode& value, std::uint8_t depth) {
+    const std::string what = within("repeat");
+    if (depth >= kMaxRepeatDepth) {
+      reader_.complain(name,
+                       fmt::format("'repeat' in {} is nested more than {} deep", owner_, kMaxRepeatDepth));
+      return std::nullopt;
+    }
+    if (!reader_.is_map(value, what, "{times: 5, do: [...]}")) return std::nullopt;
+    Fields fields(reader_, value, kRepeatKeys, what);
+    RepeatStep step;
+    if (const YamlNode* node = fields.find("times")) step.times = times(*node, fields.what("times"));
+    if (const YamlNode* node = fields.find("for"))
+      step.for_ns = reader_.duration_ns(*node, fields.what("for"), Zero::refused).value_or(1);
+    if (const YamlNode* node = fields.find("every"))
+      step.every_ns = reader_.duration_ns(*node, fields.what("every"), Zero::refused).value_or(1);
+    if (step.times && step.for_ns)
+      reader_.complain(*fields.find("for"),
+                       fmt::format("{} beside 'times'; a repeat ends by one of the two", fields.what("for")));
+    OptionalStep out = placed({std::move(step)}, name);
+    const YamlNode* body = fields.need("do", "do: [...]");
+    if (body == nullptr || !reader_.is_list(*body, fields.what("do"), "[{send: {text: hello}}]"))
+      return std::nullopt;
+    if (body->children.empty())
+      reader_.complain(*body, fmt::format("{} is empty; give it a step", fields.what("do")));
+    out->body = steps(*body, static_cast<std::uint8_t>(depth + 1));
+    return out;
+  }
+
+  std::uint32_t times(const YamlNode& node, const std::string& what) {
+    const auto count = reader_.count(node, what, Zero::refused).value_or(1);
+    if (count > UINT32_MAX)
+      reader_.complain(node, fmt::format("{} is {}; at most {}", what, count, UINT32_MAX));
+    return static_cast<std::uint32_t>(count);
+  }
+
+  OptionalStep close(const YamlNode& name, const YamlNode& value) {
+    CloseStep step;
+    if (!given(value) || !reader_.is_map(value, within("close"), "{code: 1000}"))
+      return placed({std::move(step)}, name);
+    const Fields fields(reader_, value, kCloseKeys, within("close"));
+    if (const YamlNode* node = fields.find("code")) step.code = close_code(*node, fields.what("code"));
+    if (const YamlNode* node = fields.find("reason")) {
+      const std::string* reason = reader_.text(*node, fields.what("reason"));
+      if (reason != nullptr && reason->size() > kLongestReason)
+        reader_.complain(*node, fmt::format("{} has {} bytes; a close frame holds {}", fields.what("reason"),
+                                            reason->size(), kLongestReason));
+      const auto placeholder = reason == nullptr ? std::nullopt : next_placeholder(*reason, 0);
+      if (placeholder)
+        reader_.complain_within(*node, placeholder->begin,
+                                fmt::format("'${{...}}' in {} is not yet supported", fields.what("reason")));
+      if (reason != nullptr) step.reason = *reason;
+    }
+    return placed({std::move(step)}, name);
+  }
+
+  std::uint16_t close_code(const YamlNode& node, const std::string& what) {
+    const auto code = reader_.count(node, what, Zero::allowed);
+    if (!code || may_be_sent(*code)) return static_cast<std::uint16_t>(code.value_or(1000));
+    const bool reserved = *code == 1004 || *code == 1005 || *code == 1006 || *code == 1015;
+    const char* why = reserved ? "must never stand in a close frame (RFC 6455 section 7.4.1)"
+                      : *code >= 1000 && *code <= 2999
+                          ? "is for the protocol itself, not for a script (RFC 6455 section 7.4)"
+                          : "is no close code";
+    reader_.complain(node, fmt::format("{}: {} {}; write 1000, 1001 or 3000 to 4999", what, *code, why));
+    return 1000;
+  }
+
+  OptionalStep drop(const YamlNode& name, const YamlNode& value) {
+    if (given(value))
+      reader_.complain(value, fmt::format("{} takes nothing; write '- drop'", within("drop")));
+    return placed({DropStep{}}, name);
+  }
+
+  Reader& reader_;
+  std::string owner_;
+  std::size_t count_ = 0;
+  bool whole_ = true;
+};
+
+Steps stripped(std::vector<PlacedStep> placed) {
+  Steps steps;
+  for (PlacedStep& p : placed) {
+    if (auto* repeat = std::get_if<RepeatStep>(&p.step.what)) repeat->body = stripped(std::move(p.body));
+    steps.push_back(std::move(p.step));
+  }
+  return steps;
+}
+
+Scenario read_scenario(Reader& reader, const YamlNode& key, const YamlNode& value) {
+  Scenario scenario;
+  scenario.name = reader.name(key, "the name of a scenario").value_or(key.text);
+  const std::string owner = fmt::format("scenario {}", quoted(key.text));
+  if (!reader.is_map(value, owner, "{script: [connect, ...]}")) return scenario;
+  Fields fields(reader, value, kScenarioKeys, owner);
+  if (const YamlNode* weight = fields.find("weight")) {
+    scenario.weight = reader.decimal(*weight, fields.what("weight")).value_or(1);
+    if (scenario.weight > kHeaviestWeight)
+      reader.complain(*weight, fmt::format("{} is more than {}", fields.what("weight"), kHeaviestWeight));
+  }
+  const YamlNode* script = fields.need("script", "script: [connect, {send: {text: hello}}, close]");
+  if (script == nullptr || !reader.is_list(*script, fields.what("script"), "[connect, listen]"))
+    return scenario;
+  if (script->children.empty())
+    reader.complain(*script, fmt::format("{} is empty; begin it with connect", fields.what("script")));
+  ScriptReader steps(reader, owner);
+  std::vector<PlacedStep> placed = steps.steps(*script, 0);
+  if (steps.whole()) check_flow(reader, placed, owner);
+  scenario.script = stripped(std::move(placed));
+  return scenario;
+}
+
+}  // namespace
+
+std::vector<Scenario> read_scenarios(Reader& reader, const YamlNode& node) {
+  std::vector<Scenario> scenarios;
+  if (!reader.is_map(node, "'scenarios'", "{visitor: {script: [connect, ...]}}")) return scenarios;
+  refuse_repeated_names(reader, node, "'scenarios'");
+  if (node.children.empty())
+    reader.complain(node, "'scenarios' is empty; write {visitor: {script: [connect, ...]}}");
+  if (node.children.size() / 2 > kMostScenarios) {
+    reader.complain(node, fmt::format("'scenarios' has {} entries; at most {}", node.children.size() / 2,
+                                      kMostScenarios));
+    return scenarios;
+  }
+  for (std::size_t i = 0; i + 1 < node.children.size(); i += 2)
+    scenarios.push_back(read_scenario(reader, *node.children[i], *node.children[i + 1]));
+  return scenarios;
+}
+
+}  // namespace onrush

@@ -1,0 +1,27 @@
+// Scenarios and their scripts, from YAML to steps.
+//
+// Owner: one reading of one plan. A PlacedStep remembers where its step stands until plan_flow has judged the
+// script.
+#pragma once
+
+#include <vector>
+
+#include "core/plan.h"
+#include "core/yaml_reader.h"
+
+namespace onrush {
+
+inline constexpr std::size_t kMostScenarios = 64;
+inline constexpr std::size_t kMostSteps = 1'000;  ///< of one script, repeats counted with their bodies
+inline constexpr double kHeaviestWeight = 1'000'000;
+
+struct PlacedStep {
+  Step step;  ///< a repeat's body is still empty
+  const YamlNode* node;
+  std::vector<PlacedStep> body;  ///< of a repeat
+};
+
+/// All scenarios in the order of the file. What has mistakes comes incomplete.
+[[nodiscard]] std::vector<Scenario> read_scenarios(Reader& reader, const YamlNode& node);
+
+}  // namespace onrush

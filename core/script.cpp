@@ -1,0 +1,41 @@
+#include "core/script.h"
+
+#include "core/check.h"
+
+namespace onrush {
+namespace {
+
+Op op_of(const Step& step) {
+  // In the order of Step's alternatives; a repeat opens here and is closed by its own instruction.
+  constexpr Op kOps[] = {Op::connect, Op::send,         Op::request, Op::listen,
+                         Op::think,   Op::repeat_begin, Op::close,   Op::drop};
+  static_assert(std::size(kOps) == std::variant_size_v<decltype(Step::what)>);
+  return kOps[step.what.index()];
+}
+
+void append(const Steps& steps, std::uint8_t depth, bool paced, Script& script) {
+  for (const Step& step : steps) {
+    const auto begin = static_cast<std::uint32_t>(script.size());
+    const Op op = op_of(step);
+    script.push_back({op, 0, paced && (op == Op::send || op == Op::request), 0, &step});
+    paced = false;
+    const auto* repeat = std::get_if<RepeatStep>(&step.what);
+    if (repeat == nullptr) continue;
+    ONRUSH_CHECK(depth < kMaxRepeatDepth);
+    append(repeat->body, static_cast<std::uint8_t>(depth + 1), repeat->every_ns.has_value(), script);
+    script.push_back({Op::repeat_end, depth, false, begin, &step});
+    script[begin].depth = depth;
+    script[begin].jump = static_cast<std::uint32_t>(script.size());
+  }
+}
+
+}  // namespace
+
+Script compile(const Scenario& scenario) {
+  Script script;
+  append(scenario.script, 0, false, script);
+  script.push_back({Op::end, 0, false, 0, nullptr});
+  return script;
+}
+
+}  // namespace onrush
