@@ -3,7 +3,7 @@
 .PHONY: build demo test bench lint sanitize fuzz help
 export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
-ctest := ctest --output-on-failure -j2
+ctest := ctest --output-on-failure --no-tests=error -j2
 
 build: ## compile everything; the programs are in build/release/bin
 	deploy/setup.sh build
@@ -30,7 +30,7 @@ lint: ## formatting, clang-tidy and shellcheck; remembers what was clean
 sanitize: ## the tests under the address, undefined-behaviour and thread sanitizers
 	deploy/setup.sh build test
 	cmake --preset asan && cmake --build build/asan
-	$(ctest) --test-dir build/asan -L '^(unit|property|golden|simulation|loopback)$$'
+	$(ctest) --test-dir build/asan -L '^(unit|property|golden|simulation|fuzz|loopback|asan)$$'
 	cmake --preset tsan && cmake --build build/tsan --target tests-without-grpc
 	$(ctest) --test-dir build/tsan -L '^(unit|simulation|loopback)$$'
 
