@@ -26,7 +26,7 @@
 namespace onrush {
 namespace {
 
-constexpr std::uint64_t kMostAgents = 1000;
+constexpr std::uint32_t kMostAgents = 1000;
 constexpr const char* kResults = "onrush-results";
 constexpr const char* kHttpDefault = "127.0.0.1:7080";
 
@@ -115,9 +115,8 @@ Expected<Embedded, std::string> embed(const RunArguments& arguments, std::uint32
 // it is the one that refuses, with the remedy.
 std::uint32_t agents_for(const Plan& plan) {
   const double peak = static_cast<double>(peak_users(plan)) + peak_arrival_sessions(plan);
-  const std::uint64_t agents =
-      agents_needed(static_cast<std::uint64_t>(peak), raise_descriptor_limit()).value_or(1);
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(agents, kMostAgents));
+  const std::uint32_t agents = agents_needed(static_cast<std::uint64_t>(peak), raise_descriptor_limit());
+  return std::clamp(agents, 1U, kMostAgents);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "coordinator/coordinator.h"
 
+#include <grpcpp/grpcpp.h>
+
 #include <chrono>
 #include <future>
 #include <optional>
