@@ -26,6 +26,7 @@ struct AgentSettings {
   std::uint64_t memory_available_bytes = 0;  ///< 0 = unknown, then it is not checked
   bool threads = true;                       ///< false: the caller turns each worker (simulation)
   bool watch_host = true;                    ///< read /proc each second for Health; false in the simulation
+  std::string name = "this agent";           ///< in reasons
 };
 
 class AgentRun {

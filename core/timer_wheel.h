@@ -95,7 +95,7 @@ class TimerWheel {
     const std::uint64_t tick = std::max(tick_of(session.wake_ns), tick_);
     const std::uint64_t differs = tick ^ tick_;
     if (differs >> 32 != 0) return kFar;
-    const int level = differs == 0 ? 0 : (std::bit_width(differs) - 1) / 8;
+    const int level = differs == 0 ? 0 : (static_cast<int>(std::bit_width(differs)) - 1) / 8;
     return static_cast<std::uint32_t>(level * 256) + static_cast<std::uint32_t>(tick >> (8 * level) & 255);
   }
 

@@ -1,0 +1,232 @@
+#include "agent/agent_run.h"
+
+#include <fmt/format.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <thread>
+
+#include "agent/collector.h"
+#include "agent/worker.h"
+#include "core/plan_yaml.h"
+#include "core/preflight.h"
+
+namespace onrush {
+namespace {
+
+// Sockets that are being closed still hold their places while the next users want theirs.
+constexpr std::uint32_t kSparePlaces = 64;
+// The kernel's default range, if ports are left to it.
+constexpr std::uint64_t kKernelPorts = 28'232;
+
+Expected<Endpoint, std::string> resolve(const Url& url) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int error = getaddrinfo(url.host.c_str(), nullptr, &hints, &found);
+  if (error != 0) return Unexpected{fmt::format("the target's host '{}' is unknown: {}", url.host, gai_strerror(error))};
+  std::optional<Endpoint> endpoint;
+  for (const addrinfo* a = found; a != nullptr && !endpoint; a = a->ai_next)
+    endpoint = Endpoint::from_sockaddr(a->ai_addr, a->ai_addrlen);
+  freeaddrinfo(found);
+  if (!endpoint) return Unexpected{fmt::format("the target's host '{}' has no IPv4 or IPv6 address", url.host)};
+  endpoint->set_port(url.port);
+  return *endpoint;
+}
+
+/// What each worker may hold at once.
+struct Places {
+  std::uint32_t users = 0;
+  std::uint32_t arrivals = 0;
+};
+
+// Worker w of W takes every W-th item of the agent's share, so shares stay complete whatever W each agent has.
+Share share_of_worker(Share agent, std::uint32_t worker, std::uint32_t workers) {
+  return {agent.index + agent.count * worker, agent.count * workers};
+}
+
+// Arrivals may take whatever descriptors the users of the closed model leave.
+Places places_of(const Plan& plan, Share worker_share, std::uint64_t descriptors) {
+  Places places;
+  places.users = static_cast<std::uint32_t>(peak_users(plan, worker_share));
+  if (peak_arrival_sessions(plan) > 0)
+    places.arrivals = static_cast<std::uint32_t>(std::min<std::uint64_t>(
+        descriptors - std::min<std::uint64_t>(descriptors, places.users), std::uint32_t{1} << 20));
+  return places;
+}
+
+std::vector<std::string> check_limits(const Prepare& prepare, const Plan& plan, const AgentSettings& settings,
+                                      const Endpoint& target) {
+  AgentNeed need;
+  need.agent = settings.name;
+  const double arrivals = std::ceil(peak_arrival_sessions(plan));
+  need.connections = peak_users(plan, prepare.share) +
+                     static_cast<std::uint64_t>(std::ceil(arrivals / prepare.share.count));
+  need.connections_on_host = need.connections;
+  need.peak = peak_users(plan) + static_cast<std::uint64_t>(arrivals);
+  need.plan_file = prepare.plan.file;
+  AgentLimits limits;
+  limits.descriptor_limit = settings.descriptor_limit;
+  limits.source_addresses = std::max<std::size_t>(prepare.source.addresses.size(), 1);
+  limits.ports_per_address =
+      prepare.source.first_port == 0 ? kKernelPorts
+                                     : std::uint64_t{prepare.source.last_port} - prepare.source.first_port + 1;
+  limits.memory_available_bytes = settings.memory_available_bytes != 0 ? settings.memory_available_bytes
+                                                                       : std::numeric_limits<std::int64_t>::max();
+  limits.target_on_host = target.is_loopback();
+  return preflight(need, limits);
+}
+
+}  // namespace
+
+/// A worker with its network and, unless the caller turns it, its thread.
+struct RunningWorker {
+  std::unique_ptr<Network> network;
+  std::unique_ptr<Worker> worker;
+  std::thread thread;
+};
+
+struct AgentRun::Parts {
+  std::unique_ptr<const Program> program;
+  std::vector<RunningWorker> workers;
+  std::unique_ptr<SelfWatch> watch;
+  std::unique_ptr<Collector> collector;
+  std::atomic<bool> abandoned{false};
+  std::uint32_t settled_told = 0;  ///< stages told as settled: all less than this
+  std::uint64_t capacity = 0;
+
+  static Expected<std::unique_ptr<Parts>, std::string> make(const Prepare& prepare, Plan plan, const Endpoint& target,
+                                                            const AgentSettings& settings,
+                                                            const NetworkFactory& make_network);
+  Expected<bool, std::string> add_worker(const Prepare& prepare, const AgentSettings& settings, std::uint32_t index,
+                                         const NetworkFactory& make_network);
+  void run_threads();
+};
+
+Expected<std::unique_ptr<AgentRun>, std::vector<std::string>> AgentRun::prepare(const Prepare& prepare,
+                                                                                const AgentSettings& settings,
+                                                                                const NetworkFactory& make_network) {
+  auto plan = read_plan({prepare.plan.file, prepare.plan.yaml, prepare.plan.settings, prepare.plan.target});
+  if (!plan) return Unexpected{std::vector{render(prepare.plan.file, plan.error())}};
+  const auto target = resolve(plan->target);
+  if (!target) return Unexpected{std::vector{target.error()}};
+  std::vector<std::string> reasons = check_limits(prepare, *plan, settings, target.value());
+  if (!reasons.empty()) return Unexpected{reasons};
+  auto parts = Parts::make(prepare, std::move(*plan), target.value(), settings, make_network);
+  if (!parts) return Unexpected{std::vector{parts.error()}};
+  return std::unique_ptr<AgentRun>{new AgentRun{std::move(*parts)}};
+}
+
+Expected<std::unique_ptr<AgentRun::Parts>, std::string> AgentRun::Parts::make(const Prepare& prepare, Plan plan,
+                                                                              const Endpoint& target,
+                                                                              const AgentSettings& settings,
+                                                                              const NetworkFactory& make_network) {
+  auto program = Program::make(std::move(plan), target);
+  if (!program) return Unexpected{program.error()};
+  auto parts = std::make_unique<Parts>();
+  parts->program = std::move(*program);
+  for (std::uint32_t w = 0; w < settings.workers; ++w)
+    if (auto added = parts->add_worker(prepare, settings, w, make_network); !added) return Unexpected{added.error()};
+  if (settings.watch_host) parts->watch = std::make_unique<SelfWatch>();
+  std::vector<Recorder*> recorders;
+  for (const RunningWorker& running : parts->workers) recorders.push_back(&running.worker->recorder());
+  parts->collector = std::make_unique<Collector>(std::move(recorders), parts->watch.get());
+  if (settings.threads) parts->run_threads();
+  return parts;
+}
+
+Expected<bool, std::string> AgentRun::Parts::add_worker(const Prepare& prepare, const AgentSettings& settings,
+                                                        std::uint32_t index, const NetworkFactory& make_network) {
+  const std::uint32_t count = settings.workers;
+  auto ports = PortAllocator::make(prepare.source, {index, count}, program->target,
+                                   settings.threads ? occupied_ports() : std::vector<std::uint16_t>{});
+  if (!ports) return Unexpected{ports.error()};
+  auto network = make_network(index);
+  if (!network) return Unexpected{network.error()};
+  const Share share = share_of_worker(prepare.share, index, count);
+  const std::uint64_t descriptors =
+      (settings.descriptor_limit - std::min(settings.descriptor_limit, kReservedDescriptors)) / count;
+  const Places places = places_of(program->plan, share, descriptors);
+  const WorkerSettings worker_settings{share, places.users + places.arrivals + kSparePlaces, places.arrivals};
+  RunningWorker running;
+  running.network = std::move(*network);
+  running.worker = std::make_unique<Worker>(*program, worker_settings, std::move(*ports), *running.network);
+  capacity += places.users + places.arrivals;
+  workers.push_back(std::move(running));
+  return true;
+}
+
+void AgentRun::Parts::run_threads() {
+  for (std::size_t w = 0; w < workers.size(); ++w) {
+    workers[w].thread = std::thread{[this, w] {
+      // The default slack of 50 us would be added to every due time.
+      prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+      pthread_setname_np(pthread_self(), fmt::format("worker-{}", w).c_str());
+      Worker& worker = *workers[w].worker;
+      while (!worker.done() && !abandoned.load(std::memory_order_relaxed)) worker.turn();
+    }};
+  }
+}
+
+AgentRun::AgentRun(std::unique_ptr<Parts> parts) : parts_{std::move(parts)} {}
+
+AgentRun::~AgentRun() {
+  parts_->abandoned = true;
+  for (RunningWorker& running : parts_->workers) {
+    running.network->wake();
+    if (running.thread.joinable()) running.thread.join();
+  }
+}
+
+std::uint64_t AgentRun::capacity() const noexcept { return parts_->capacity; }
+
+void AgentRun::start(std::int64_t local_start_ns) {
+  for (RunningWorker& running : parts_->workers) running.worker->start(local_start_ns);
+}
+
+void AgentRun::end_stage(std::uint32_t stage, std::int64_t local_at_ns) {
+  for (RunningWorker& running : parts_->workers) running.worker->end_stage(stage, local_at_ns);
+}
+
+void AgentRun::stop() {
+  for (RunningWorker& running : parts_->workers) running.worker->stop();
+}
+
+void AgentRun::correct_wall_clock(std::int64_t offset_us) {
+  for (RunningWorker& running : parts_->workers) running.worker->correct_wall_clock(offset_us);
+}
+
+void AgentRun::acknowledge(std::uint64_t number) { parts_->collector->acknowledge(number); }
+
+void AgentRun::resend() {
+  parts_->collector->resend();
+  parts_->settled_told = 0;
+}
+
+std::vector<FromAgent> AgentRun::poll([[maybe_unused]] std::int64_t now_ns) {
+  std::vector<FromAgent> messages;
+  std::uint32_t settled = std::numeric_limits<std::uint32_t>::max();
+  for (const RunningWorker& running : parts_->workers) settled = std::min(settled, running.worker->settled());
+  // Only the latest stage can still be waited for, and only if its end depends on it.
+  if (settled > parts_->settled_told) {
+    parts_->settled_told = settled;
+    if (parts_->program->stages[settled - 1].end != StageEnd::after_length)
+      messages.emplace_back(StageSettled{settled - 1});
+  }
+  for (Snapshot& snapshot : parts_->collector->collect()) messages.emplace_back(std::move(snapshot));
+  return messages;
+}
+
+bool AgentRun::finished() const noexcept { return parts_->collector->finished(); }
+
+std::vector<Worker*> AgentRun::workers() noexcept {
+  std::vector<Worker*> workers;
+  for (const RunningWorker& running : parts_->workers) workers.push_back(running.worker.get());
+  return workers;
+}
+
+}  // namespace onrush

@@ -1,0 +1,38 @@
+// What this host and this process did in a second, from the kernel's own counters.
+//
+// Why: an agent that was starved or whose packets were dropped must say so itself (core/health judges it). Owner: the
+// control link's thread. Always: a file that is missing or unreadable counts as nothing, never as a failure.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/snapshot.h"
+
+namespace onrush {
+
+/// Sums since the host began.
+struct HostCounters {
+  std::uint64_t cpu_ticks = 0;
+  std::uint64_t steal_ticks = 0;
+  std::uint64_t retransmits = 0;
+  std::uint64_t softnet_drops = 0;
+  std::uint64_t listen_overflows = 0;
+};
+
+/// The named value of a table of heading and value lines, as in /proc/net/snmp and /proc/net/netstat; 0 if absent.
+[[nodiscard]] std::uint64_t value_in(std::string_view table, std::string_view protocol, std::string_view name);
+/// Dropped packets of all CPUs of /proc/net/softnet_stat.
+[[nodiscard]] std::uint64_t softnet_drops_in(std::string_view table);
+
+class SelfWatch {
+ public:
+  SelfWatch();
+  /// Fills in what concerns host and process since the call before.
+  void look(Health& health);
+
+ private:
+  HostCounters before_;
+};
+
+}  // namespace onrush
