@@ -273,7 +273,7 @@ class ScriptReader {
                        fmt::format("'repeat' in {} is nested more than {} deep", owner_, kMaxRepeatDepth));
       return std::nullopt;
     }
-    if (!reader_.is_map(value, what, "{times: 5, do: [...]}")) return std::nullopt;
+    if (!reader_.is_map(given(value) ? value : name, what, "{times: 5, do: [...]}")) return std::nullopt;
     Fields fields(reader_, value, kRepeatKeys, what);
     RepeatStep step;
     if (const YamlNode* node = fields.find("times")) step.times = times(*node, fields.what("times"));
