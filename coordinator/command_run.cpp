@@ -50,9 +50,13 @@ class Watcher {
     if (const auto* file = std::get_if<RunFile>(&event)) files_[file->name] += file->content;
   }
 
-  void say(std::string_view line) {
-    if (terminal_) return terminal_->log(line);
-    fmt::print(stderr, "{}{}", line, !line.empty() && line.back() == '\n' ? "" : "\n");
+  void say(std::string_view text) {
+    if (!text.empty() && text.back() == '\n') text.remove_suffix(1);
+    for (std::size_t end = 0; end != std::string_view::npos;) {
+      end = text.find('\n');
+      say_line(text.substr(0, end));
+      if (end != std::string_view::npos) text.remove_prefix(end + 1);
+    }
   }
 
   /// Writes the files and prints the summary. Error: a result that could not be written.
@@ -68,6 +72,11 @@ class Watcher {
   }
 
  private:
+  void say_line(std::string_view line) {
+    if (terminal_) return terminal_->log(line);
+    fmt::print(stderr, "{}\n", line);
+  }
+
   std::optional<std::string> write_files() {
     std::error_code error;
     std::filesystem::create_directories(out_, error);

@@ -153,7 +153,11 @@ void RunControl::begin(const std::vector<AgentId>& ids) {
   for (const AgentId id : ids) hellos_.push_back(*fleet_.hello(id));
   const std::vector<SourceBlock> blocks = deal_source_blocks(hellos_, waiting.plan.target.host);
   std::vector<RunAgent> agents;
-  for (std::size_t i = 0; i < ids.size(); ++i) agents.push_back({hellos_[i].name, blocks[i]});
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const auto is_on_host = [&](const Hello& other) { return other.boot_id == hellos_[i].boot_id; };
+    const auto on_host = std::count_if(hellos_.begin(), hellos_.end(), is_on_host);
+    agents.push_back({hellos_[i].name, blocks[i], static_cast<std::uint32_t>(on_host)});
+  }
   plan_yaml_ = waiting.submission.plan.yaml;
   const std::string id = fmt::format("{:%Y%m%d-%H%M%S}-{}", utc_now(), waiting.plan.name);
   started_ = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", utc_now());
