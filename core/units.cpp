@@ -169,7 +169,7 @@ Expected<std::int64_t, std::string> parse_duration(std::string_view text) {
   while (!rest.empty() || text.empty()) {
     const std::optional<Decimal> d = take_decimal(rest);
     const Unit* unit = d ? take_unit(rest) : nullptr;
-    const bool part_of_several = rest.size() > 0 || last_unit_ns != INT64_MAX;
+    const bool part_of_several = !rest.empty() || last_unit_ns != INT64_MAX;
     if (unit == nullptr || unit->ns >= last_unit_ns || (part_of_several && d->scale > 0))
       return not_a(text, kDurationForm);
     last_unit_ns = unit->ns;

@@ -195,9 +195,9 @@ class TreeBuilder : public YAML::EventHandler {
     const std::string& source = tree_.text_.text();
     const char quote = source[at];
     for (std::size_t i = at + 1; i < source.size(); ++i) {
-      if (quote == '"' && source[i] == '\\')
-        ++i;
-      else if (source[i] == quote && quote == '\'' && i + 1 < source.size() && source[i + 1] == quote)
+      const bool escape = quote == '"' && source[i] == '\\';
+      const bool doubled = quote == '\'' && source.compare(i, 2, "''") == 0;
+      if (escape || doubled)
         ++i;
       else if (source[i] == quote)
         return;
