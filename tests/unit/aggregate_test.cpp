@@ -69,7 +69,8 @@ TEST(Aggregate, RefusesASnapshotThatCannotBeRightAndAppliesNothingOfIt) {
     EXPECT_THAT(applied.error(), HasSubstr(expected));
     EXPECT_EQ(run.aggregate.counters(), Counters{});
   };
-  const Second good = Second{0}.opened(kSetup, kSubscriber, 5);
+  Second good{0};
+  good.opened(kSetup, kSubscriber, 5);
   why(good.numbered(2), "snapshot 2 came where 1 was due");
   Snapshot bad = good.numbered(1);
   bad.cells[0].stage = 2;
