@@ -15,10 +15,10 @@
 namespace target {
 namespace {
 
-constexpr std::size_t kMaxRequestBytes = 64 * 1024;
+constexpr std::size_t kMaxRequestBytes = std::size_t{64} << 10;
 constexpr std::size_t kMaxFrameBytes = std::size_t{16} << 20;
 constexpr std::size_t kTakenWhileSending = std::size_t{1} << 20;
-constexpr std::size_t kCompactBytes = 64 * 1024;
+constexpr std::size_t kCompactBytes = std::size_t{64} << 10;
 constexpr int kLastWordsMs = 10'000;  // for a client that never ends its side
 
 std::string value_of_header(const std::string& head, std::string_view name) {

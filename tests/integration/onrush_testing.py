@@ -70,8 +70,12 @@ class Server:
     def __enter__(self):
         return self
 
-    def __exit__(self, *_):
-        self.stop()
+    def __exit__(self, failure, *_):
+        ended_by_test = self.process.poll() is not None
+        code = self.stop()
+        # A sanitizer's finding shows in how a program ends.
+        if code != 0 and not ended_by_test and failure is None:
+            raise RuntimeError(f"{self.process.args} ended with {code}: {self.errors()}")
         self._errors.close()
 
     def _port_announced(self, deadline):
