@@ -154,7 +154,7 @@ int ControlLink::serve_attached() {
 
 // The stream is over: why, and what becomes of the run.
 int ControlLink::leave() {
-  stream_->context.TryCancel();
+  if (!stream_->is_over()) stream_->context.TryCancel();
   stream_->reader.join();
   const grpc::Status status = stream_->writer->Finish();
   if (status.error_code() == grpc::StatusCode::FAILED_PRECONDITION) {
