@@ -28,12 +28,14 @@ Expected<Endpoint, std::string> resolve(const Url& url) {
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   const int error = getaddrinfo(url.host.c_str(), nullptr, &hints, &found);
-  if (error != 0) return Unexpected{fmt::format("the target's host '{}' is unknown: {}", url.host, gai_strerror(error))};
+  if (error != 0)
+    return Unexpected{fmt::format("the target's host '{}' is unknown: {}", url.host, gai_strerror(error))};
   std::optional<Endpoint> endpoint;
   for (const addrinfo* a = found; a != nullptr && !endpoint; a = a->ai_next)
     endpoint = Endpoint::from_sockaddr(a->ai_addr, a->ai_addrlen);
   freeaddrinfo(found);
-  if (!endpoint) return Unexpected{fmt::format("the target's host '{}' has no IPv4 or IPv6 address", url.host)};
+  if (!endpoint)
+    return Unexpected{fmt::format("the target's host '{}' has no IPv4 or IPv6 address", url.host)};
   endpoint->set_port(url.port);
   return *endpoint;
 }
@@ -44,16 +46,22 @@ struct Places {
   std::uint32_t arrivals = 0;
 };
 
-// Worker w of W takes every W-th item of the agent's share, so shares stay complete whatever W each agent has.
+// Worker w of W takes every W-th item of the agent's share, so shares stay complete whatever W each agent
+// has.
 Share share_of_worker(Share agent, std::uint32_t worker, std::uint32_t workers) {
   return {agent.index + agent.count * worker, agent.count * workers};
+}
+
+bool has_arrivals(const Plan& plan) {
+  const auto asks = [](const Stage& stage) { return stage.arrivals || !stage.arrivals_by_scenario.empty(); };
+  return std::any_of(plan.stages.begin(), plan.stages.end(), asks);
 }
 
 // Arrivals may take whatever descriptors the users of the closed model leave.
 Places places_of(const Plan& plan, Share worker_share, std::uint64_t descriptors) {
   Places places;
   places.users = static_cast<std::uint32_t>(peak_users(plan, worker_share));
-  if (peak_arrival_sessions(plan) > 0)
+  if (has_arrivals(plan))
     places.arrivals = static_cast<std::uint32_t>(std::min<std::uint64_t>(
         descriptors - std::min<std::uint64_t>(descriptors, places.users), std::uint32_t{1} << 20));
   return places;
@@ -64,19 +72,20 @@ std::vector<std::string> check_limits(const Prepare& prepare, const Plan& plan, 
   AgentNeed need;
   need.agent = settings.name;
   const double arrivals = std::ceil(peak_arrival_sessions(plan));
-  need.connections = peak_users(plan, prepare.share) +
-                     static_cast<std::uint64_t>(std::ceil(arrivals / prepare.share.count));
+  need.connections =
+      peak_users(plan, prepare.share) + static_cast<std::uint64_t>(std::ceil(arrivals / prepare.share.count));
   need.connections_on_host = need.connections;
   need.peak = peak_users(plan) + static_cast<std::uint64_t>(arrivals);
   need.plan_file = prepare.plan.file;
   AgentLimits limits;
   limits.descriptor_limit = settings.descriptor_limit;
   limits.source_addresses = std::max<std::size_t>(prepare.source.addresses.size(), 1);
-  limits.ports_per_address =
-      prepare.source.first_port == 0 ? kKernelPorts
-                                     : std::uint64_t{prepare.source.last_port} - prepare.source.first_port + 1;
-  limits.memory_available_bytes = settings.memory_available_bytes != 0 ? settings.memory_available_bytes
-                                                                       : std::numeric_limits<std::int64_t>::max();
+  limits.ports_per_address = prepare.source.first_port == 0
+                                 ? kKernelPorts
+                                 : std::uint64_t{prepare.source.last_port} - prepare.source.first_port + 1;
+  limits.memory_available_bytes = settings.memory_available_bytes != 0
+                                      ? settings.memory_available_bytes
+                                      : std::numeric_limits<std::int64_t>::max();
   limits.target_on_host = target.is_loopback();
   return preflight(need, limits);
 }
@@ -99,17 +108,17 @@ struct AgentRun::Parts {
   std::uint32_t settled_told = 0;  ///< stages told as settled: all less than this
   std::uint64_t capacity = 0;
 
-  static Expected<std::unique_ptr<Parts>, std::string> make(const Prepare& prepare, Plan plan, const Endpoint& target,
+  static Expected<std::unique_ptr<Parts>, std::string> make(const Prepare& prepare, Plan plan,
+                                                            const Endpoint& target,
                                                             const AgentSettings& settings,
                                                             const NetworkFactory& make_network);
-  Expected<bool, std::string> add_worker(const Prepare& prepare, const AgentSettings& settings, std::uint32_t index,
-                                         const NetworkFactory& make_network);
+  Expected<bool, std::string> add_worker(const Prepare& prepare, const AgentSettings& settings,
+                                         std::uint32_t index, const NetworkFactory& make_network);
   void run_threads();
 };
 
-Expected<std::unique_ptr<AgentRun>, std::vector<std::string>> AgentRun::prepare(const Prepare& prepare,
-                                                                                const AgentSettings& settings,
-                                                                                const NetworkFactory& make_network) {
+Expected<std::unique_ptr<AgentRun>, std::vector<std::string>> AgentRun::prepare(
+    const Prepare& prepare, const AgentSettings& settings, const NetworkFactory& make_network) {
   auto plan = read_plan({prepare.plan.file, prepare.plan.yaml, prepare.plan.settings, prepare.plan.target});
   if (!plan) return Unexpected{std::vector{render(prepare.plan.file, plan.error())}};
   const auto target = resolve(plan->target);
@@ -121,16 +130,16 @@ Expected<std::unique_ptr<AgentRun>, std::vector<std::string>> AgentRun::prepare(
   return std::unique_ptr<AgentRun>{new AgentRun{std::move(*parts)}};
 }
 
-Expected<std::unique_ptr<AgentRun::Parts>, std::string> AgentRun::Parts::make(const Prepare& prepare, Plan plan,
-                                                                              const Endpoint& target,
-                                                                              const AgentSettings& settings,
-                                                                              const NetworkFactory& make_network) {
+Expected<std::unique_ptr<AgentRun::Parts>, std::string> AgentRun::Parts::make(
+    const Prepare& prepare, Plan plan, const Endpoint& target, const AgentSettings& settings,
+    const NetworkFactory& make_network) {
   auto program = Program::make(std::move(plan), target);
   if (!program) return Unexpected{program.error()};
   auto parts = std::make_unique<Parts>();
   parts->program = std::move(*program);
   for (std::uint32_t w = 0; w < settings.workers; ++w)
-    if (auto added = parts->add_worker(prepare, settings, w, make_network); !added) return Unexpected{added.error()};
+    if (auto added = parts->add_worker(prepare, settings, w, make_network); !added)
+      return Unexpected{added.error()};
   if (settings.watch_host) parts->watch = std::make_unique<SelfWatch>();
   std::vector<Recorder*> recorders;
   for (const RunningWorker& running : parts->workers) recorders.push_back(&running.worker->recorder());
@@ -140,7 +149,8 @@ Expected<std::unique_ptr<AgentRun::Parts>, std::string> AgentRun::Parts::make(co
 }
 
 Expected<bool, std::string> AgentRun::Parts::add_worker(const Prepare& prepare, const AgentSettings& settings,
-                                                        std::uint32_t index, const NetworkFactory& make_network) {
+                                                        std::uint32_t index,
+                                                        const NetworkFactory& make_network) {
   const std::uint32_t count = settings.workers;
   auto ports = PortAllocator::make(prepare.source, {index, count}, program->target,
                                    settings.threads ? occupied_ports() : std::vector<std::uint16_t>{});

@@ -1,7 +1,7 @@
 // One run on one agent: the plan's share, its workers and what they measured, driven by control messages.
 //
-// Why: the control link speaks gRPC and the simulation passes values; both drive this. It holds no link and no clock:
-// instants are arguments, on this host's monotonic clock (the caller corrects the coordinator's).
+// Why: the control link speaks gRPC and the simulation passes values; both drive this. It holds no link and
+// no clock: instants are arguments, on this host's monotonic clock (the caller corrects the coordinator's).
 // Owner: the control link's thread calls everything here; worker threads run inside and share only mailboxes.
 // Always: after prepare() nothing grows with the load; every snapshot is kept until it is acknowledged.
 #pragma once
@@ -31,11 +31,10 @@ struct AgentSettings {
 
 class AgentRun {
  public:
-  /// Reads the plan, resolves the target, checks the limits and allocates all. Errors: every reason why this agent
-  /// cannot run its share, each with the figure needed, the figure found and the remedy.
-  static Expected<std::unique_ptr<AgentRun>, std::vector<std::string>> prepare(const Prepare& prepare,
-                                                                               const AgentSettings& settings,
-                                                                               const NetworkFactory& make_network);
+  /// Reads the plan, resolves the target, checks the limits and allocates all. Errors: every reason why this
+  /// agent cannot run its share, each with the figure needed, the figure found and the remedy.
+  static Expected<std::unique_ptr<AgentRun>, std::vector<std::string>> prepare(
+      const Prepare& prepare, const AgentSettings& settings, const NetworkFactory& make_network);
   ~AgentRun();
   AgentRun(const AgentRun&) = delete;
   AgentRun& operator=(const AgentRun&) = delete;
@@ -58,7 +57,8 @@ class AgentRun {
   /// The link was cut: poll() gives every snapshot again that was not acknowledged, oldest first.
   void resend();
 
-  /// What there is to tell: StageSettled (once a stage) and Snapshots (each second). Call it every 20 to 50 ms.
+  /// What there is to tell: StageSettled (once a stage) and Snapshots (each second). Call it every 20 to 50
+  /// ms.
   [[nodiscard]] std::vector<FromAgent> poll(std::int64_t now_ns);
 
   /// Every connection is closed and the last snapshot was acknowledged.

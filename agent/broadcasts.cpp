@@ -16,8 +16,8 @@ void Broadcasts::listener_began(const Slab& slab, const Session& session) noexce
   begun_[newest_] = {slab.slot_of(session), session.generation};
 }
 
-// Listeners are remembered in the order in which they began, and nearly always all opened long before the broadcast;
-// so those that opened after it are found by going back from the newest until one opened before.
+// Listeners are remembered in the order in which they began, and nearly always all opened long before the
+// broadcast; so those that opened after it are found by going back from the newest until one opened before.
 std::uint64_t Broadcasts::entitled(Slab& slab, const Copy& copy) const noexcept {
   if (copy.batch_us == 0) return listeners_;
   std::uint64_t too_late = 0;
@@ -51,7 +51,8 @@ void Broadcasts::received(Slab& slab, const Copy& copy, Recorder& recorder) {
 
 void Broadcasts::count_skipped(const Copy& copy, std::uint64_t entitled, Recorder& recorder) {
   if (highest_ == 0 || copy.sequence <= highest_) return;
-  const std::uint64_t first = std::max(highest_ + 1, copy.sequence - std::min<std::uint64_t>(copy.sequence, 64));
+  const std::uint64_t first =
+      std::max(highest_ + 1, copy.sequence - std::min<std::uint64_t>(copy.sequence, 64));
   for (std::uint64_t skipped = first; skipped < copy.sequence; ++skipped) {
     seen_[skipped % kRemembered] = {skipped, 0};
     recorder.broadcast(scenario_, skipped, 0, entitled, 0);

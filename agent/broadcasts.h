@@ -1,12 +1,14 @@
 // Which broadcasts this worker's listening users have seen, and how many users were entitled to each.
 //
-// Why: reach = received / expected needs the number of listeners at the moment a broadcast begins, and asking every
-// session for each broadcast would cost more than receiving it. Owner: one worker; one of these a scenario.
+// Why: reach = received / expected needs the number of listeners at the moment a broadcast begins, and asking
+// every session for each broadcast would cost more than receiving it. Owner: one worker; one of these a
+// scenario.
 //
-// Expected of a broadcast: the users who listen when this worker first sees it and whose connection had opened before
-// its fan-out began (`batch_us`), and each later one that receives it all the same, because the target had registered
-// it before we saw its 101. A broadcast that nobody here saw counts when a later one shows that it was skipped.
-// Always: nothing is allocated after construction; the last kRemembered broadcasts are told apart, older ones are late.
+// Expected of a broadcast: the users who listen when this worker first sees it and whose connection had
+// opened before its fan-out began (`batch_us`), and each later one that receives it all the same, because the
+// target had registered it before we saw its 101. A broadcast that nobody here saw counts when a later one
+// shows that it was skipped. Always: nothing is allocated after construction; the last kRemembered broadcasts
+// are told apart, older ones are late.
 #pragma once
 
 #include <cstdint>
@@ -55,8 +57,8 @@ class Broadcasts {
   std::uint32_t scenario_;
   std::uint64_t listeners_ = 0;
   std::uint64_t highest_ = 0;
-  std::vector<Seen> seen_;      ///< by sequence modulo its size
-  std::vector<Begun> begun_;    ///< a ring of those who began to listen, in order
+  std::vector<Seen> seen_;    ///< by sequence modulo its size
+  std::vector<Begun> begun_;  ///< a ring of those who began to listen, in order
   std::size_t newest_ = 0;
 };
 

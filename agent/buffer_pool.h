@@ -1,8 +1,8 @@
 // Buffers that sessions borrow while a message is half read or half written, and give back.
 //
-// Why: an idle connection owns no buffer, and of a million connections only those in the middle of something need
-// one. Owner: one worker. Handles are numbers from 1; 0 means none borrowed.
-// Always: a buffer given back keeps at most kKeptBytes, so one burst of long messages does not stay in memory.
+// Why: an idle connection owns no buffer, and of a million connections only those in the middle of something
+// need one. Owner: one worker. Handles are numbers from 1; 0 means none borrowed. Always: a buffer given back
+// keeps at most kKeptBytes, so one burst of long messages does not stay in memory.
 #pragma once
 
 #include <cstdint>

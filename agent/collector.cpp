@@ -95,8 +95,8 @@ void Collector::add(const Portion& portion, std::size_t worker) {
   cpu_max_ns_ = std::max(cpu_max_ns_, portion.state.cpu_ns);
 }
 
-// Encodes what was merged and keeps the empty cells for the next second; a stage that nothing happened in any more
-// gives its memory back.
+// Encodes what was merged and keeps the empty cells for the next second; a stage that nothing happened in any
+// more gives its memory back.
 void Collector::drain_cells(Snapshot& snapshot) {
   const auto lag_of = [](const Merged& cell, Time time) -> const Histogram& {
     return cell.times[static_cast<std::size_t>(time)];

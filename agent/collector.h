@@ -1,9 +1,9 @@
 // One snapshot a second out of what all workers of the agent have recorded, kept until it has arrived.
 //
 // Why: the coordinator wants one answer an agent, and an answer that was lost on the way must be given again.
-// Owner: the control link's thread. Always: snapshots are numbered 1, 2, ... without gaps, and each is in the list
-// until it is acknowledged. The list is bounded: while kKept snapshots wait, no more are made, and the workers put
-// what they measure meanwhile into later seconds; nothing is lost.
+// Owner: the control link's thread. Always: snapshots are numbered 1, 2, ... without gaps, and each is in the
+// list until it is acknowledged. The list is bounded: while kKept snapshots wait, no more are made, and the
+// workers put what they measure meanwhile into later seconds; nothing is lost.
 #pragma once
 
 #include <cstdint>

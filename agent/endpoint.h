@@ -1,6 +1,7 @@
 // An IP address and a port, v4 or v6: a value that converts to and from what the kernel wants.
 //
-// Owner: any thread. Always: unspecified address ("") means whatever the route gives; port 0 means none chosen.
+// Owner: any thread. Always: unspecified address ("") means whatever the route gives; port 0 means none
+// chosen.
 #pragma once
 
 #include <netinet/in.h>
@@ -17,8 +18,10 @@ class Endpoint {
  public:
   Endpoint() noexcept : v6_{} { v6_.sin6_family = AF_UNSPEC; }
 
-  /// A numeric address ("127.0.0.2", "::1"), or the unspecified one of `family` for "". Nothing if it is not one.
-  static std::optional<Endpoint> from_text(std::string_view address, std::uint16_t port, int family = AF_INET);
+  /// A numeric address ("127.0.0.2", "::1"), or the unspecified one of `family` for "". Nothing if it is not
+  /// one.
+  static std::optional<Endpoint> from_text(std::string_view address, std::uint16_t port,
+                                           int family = AF_INET);
   /// As the resolver gives it; nothing for families other than IPv4 and IPv6.
   static std::optional<Endpoint> from_sockaddr(const sockaddr* address, socklen_t length);
 

@@ -35,8 +35,9 @@ int fail(int descriptor) {
   return -error;
 }
 
-// An explicit bind with SO_REUSEADDR to a port that we own is O(1); the kernel's own search is linear in the ports in
-// use. Without a port of ours, IP_BIND_ADDRESS_NO_PORT leaves the choice to connect(), which knows the whole 4-tuple.
+// An explicit bind with SO_REUSEADDR to a port that we own is O(1); the kernel's own search is linear in the
+// ports in use. Without a port of ours, IP_BIND_ADDRESS_NO_PORT leaves the choice to connect(), which knows
+// the whole 4-tuple.
 bool bind_to(int descriptor, const Endpoint& local) {
   if (local.port() != 0) {
     if (!set_option(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)) return false;
@@ -91,7 +92,8 @@ std::span<const NetworkEvent> EpollNetwork::wait(std::int64_t until_ns) noexcept
       continue;
     }
     NetworkEvent& out = events_[filled++];
-    out.token = {static_cast<std::uint32_t>(event.data.u64), static_cast<std::uint32_t>(event.data.u64 >> 32)};
+    out.token = {static_cast<std::uint32_t>(event.data.u64),
+                 static_cast<std::uint32_t>(event.data.u64 >> 32)};
     out.readable = (event.events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
     out.writable = (event.events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0;
     out.ended = (event.events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
@@ -108,8 +110,10 @@ void EpollNetwork::wake() noexcept {
 int EpollNetwork::connect(const Endpoint& local, const Endpoint& remote, SocketToken token) noexcept {
   const int descriptor = socket(remote.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (descriptor < 0) return -errno;
-  if (!bind_to(descriptor, local) || !set_option(descriptor, IPPROTO_TCP, TCP_NODELAY, 1)) return fail(descriptor);
-  if (::connect(descriptor, remote.address(), remote.length()) != 0 && errno != EINPROGRESS) return fail(descriptor);
+  if (!bind_to(descriptor, local) || !set_option(descriptor, IPPROTO_TCP, TCP_NODELAY, 1))
+    return fail(descriptor);
+  if (::connect(descriptor, remote.address(), remote.length()) != 0 && errno != EINPROGRESS)
+    return fail(descriptor);
   epoll_event event{};
   event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
   event.data.u64 = packed(token);

@@ -1,10 +1,11 @@
 // What a worker needs from the operating system: sockets that never block, events, and the clock.
 //
-// Why: the same worker runs over epoll and over a simulated network in virtual time, so every test of the engine can
-// be replayed from a seed. Owner: the worker's thread, except wake(). Errors are negative errno values, never errno.
-// Always: one event a socket and wait at most; a closed descriptor gives no further event in later waits; reads and
-// writes never raise a signal. Readiness is told by edge: after a read that filled less than it was given, new bytes
-// make a new event; after one that filled all, or when the event says `ended`, there may be more without one.
+// Why: the same worker runs over epoll and over a simulated network in virtual time, so every test of the
+// engine can be replayed from a seed. Owner: the worker's thread, except wake(). Errors are negative errno
+// values, never errno. Always: one event a socket and wait at most; a closed descriptor gives no further
+// event in later waits; reads and writes never raise a signal. Readiness is told by edge: after a read that
+// filled less than it was given, new bytes make a new event; after one that filled all, or when the event
+// says `ended`, there may be more without one.
 #pragma once
 
 #include <cstddef>
@@ -48,15 +49,17 @@ class Network {
   /// Ends a wait, the one under way or the next. From any thread.
   virtual void wake() noexcept = 0;
 
-  /// Begins to connect from `local` (port 0: the kernel's choice) to `remote`. A descriptor or -errno. How it went is
-  /// told by finish_connect once the socket is writable.
-  [[nodiscard]] virtual int connect(const Endpoint& local, const Endpoint& remote, SocketToken token) noexcept = 0;
+  /// Begins to connect from `local` (port 0: the kernel's choice) to `remote`. A descriptor or -errno. How it
+  /// went is told by finish_connect once the socket is writable.
+  [[nodiscard]] virtual int connect(const Endpoint& local, const Endpoint& remote,
+                                    SocketToken token) noexcept = 0;
   /// 0, or -errno why the connection failed; -ELOOP if it reached its own port.
   [[nodiscard]] virtual int finish_connect(int descriptor) noexcept = 0;
 
   /// Bytes, 0 at the peer's end, -EAGAIN when there are none now, or another -errno.
   [[nodiscard]] virtual std::ptrdiff_t read(int descriptor, std::span<std::uint8_t> into) noexcept = 0;
-  [[nodiscard]] virtual std::ptrdiff_t write(int descriptor, std::span<const std::uint8_t> bytes) noexcept = 0;
+  [[nodiscard]] virtual std::ptrdiff_t write(int descriptor,
+                                             std::span<const std::uint8_t> bytes) noexcept = 0;
 
   /// `reset`: RST instead of FIN, so that neither side keeps the connection in TIME_WAIT.
   virtual void close(int descriptor, bool reset) noexcept = 0;

@@ -45,7 +45,8 @@ void add_reserved(const char* file, std::vector<std::uint16_t>& ports) {
 
 }  // namespace
 
-Expected<PortAllocator, std::string> PortAllocator::make(const SourceBlock& block, Share part, const Endpoint& target,
+Expected<PortAllocator, std::string> PortAllocator::make(const SourceBlock& block, Share part,
+                                                         const Endpoint& target,
                                                          const std::vector<std::uint16_t>& skipped) {
   PortAllocator made;
   std::vector<std::string> texts = block.addresses;
@@ -55,8 +56,9 @@ Expected<PortAllocator, std::string> PortAllocator::make(const SourceBlock& bloc
     const auto address = Endpoint::from_text(text, 0, target.family());
     if (!address) return Unexpected{fmt::format("source address '{}' is not an IP address", text)};
     if (address->family() != target.family())
-      return Unexpected{fmt::format("source address '{}' cannot reach the target {}: one is IPv4, the other IPv6", text,
-                                    target.text())};
+      return Unexpected{
+          fmt::format("source address '{}' cannot reach the target {}: one is IPv4, the other IPv6", text,
+                      target.text())};
     made.addresses_.push_back(*address);
   }
   made.kernel_chooses_ = block.first_port == 0;

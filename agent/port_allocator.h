@@ -1,10 +1,10 @@
 // Which local endpoint the next connection comes from: every port of this worker's part of a block, in O(1).
 //
-// Why: the kernel's own search is slow when ports are dense and stops at the ephemeral range; here the whole grid
-// (addresses x ports) is ours. Freed endpoints rest longest before they are used again, so that what the peer still
-// knows of the old connection has passed. Owner: one worker.
-// Always: an endpoint is in one hand at a time; the target's own endpoint and skipped ports are never given out.
-// A block with first_port 0 leaves the port to the kernel and takes only the address, in turn.
+// Why: the kernel's own search is slow when ports are dense and stops at the ephemeral range; here the whole
+// grid (addresses x ports) is ours. Freed endpoints rest longest before they are used again, so that what the
+// peer still knows of the old connection has passed. Owner: one worker. Always: an endpoint is in one hand at
+// a time; the target's own endpoint and skipped ports are never given out. A block with first_port 0 leaves
+// the port to the kernel and takes only the address, in turn.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,8 @@ class PortAllocator {
 
   /// This worker's `part` of the block. `skipped`: ports that listen or are reserved on this host.
   /// Error: an address that is none, or of another family than the target's.
-  static Expected<PortAllocator, std::string> make(const SourceBlock& block, Share part, const Endpoint& target,
+  static Expected<PortAllocator, std::string> make(const SourceBlock& block, Share part,
+                                                   const Endpoint& target,
                                                    const std::vector<std::uint16_t>& skipped);
 
   /// Nothing if all are in use: then the block is used up.

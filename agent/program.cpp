@@ -22,8 +22,10 @@ std::optional<std::string> take_pointers(ProgramStep& out) {
   std::string mistake;
   const auto take = [&](std::optional<JsonPointer>& into, const std::string& text, bool absent) {
     auto pointer = pointer_of(text, absent);
-    if (pointer) into = std::move(*pointer);
-    else mistake = pointer.error();
+    if (pointer)
+      into = std::move(*pointer);
+    else
+      mistake = pointer.error();
   };
   if (const auto* listen = std::get_if<ListenStep>(&step->what)) {
     take(out.listen.sequence, listen->sequence, listen->sequence.empty());
@@ -39,8 +41,8 @@ std::optional<std::string> take_pointers(ProgramStep& out) {
 Expected<std::vector<ProgramStep>, std::string> compile_steps(const Scenario& scenario) {
   const Script script = compile(scenario);
   if (script.size() > std::numeric_limits<std::uint16_t>::max())
-    return Unexpected{fmt::format("scenario '{}' has {} steps; at most 65,535 are possible", scenario.name,
-                                  script.size())};
+    return Unexpected{
+        fmt::format("scenario '{}' has {} steps; at most 65,535 are possible", scenario.name, script.size())};
   std::vector<ProgramStep> steps;
   std::vector<std::uint8_t> pacing;  // depths of the enclosing repeats that have `every`
   for (const Instruction& instruction : script) {

@@ -1,7 +1,7 @@
 // What every worker of a run executes: the plan, compiled once, and where to connect.
 //
-// Why: scripts, pointers and the timeline are the same for all workers, so they are made once and only read after.
-// Owner: the run; immutable once made. Always: scripts refer into `plan`, which therefore never moves.
+// Why: scripts, pointers and the timeline are the same for all workers, so they are made once and only read
+// after. Owner: the run; immutable once made. Always: scripts refer into `plan`, which therefore never moves.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct ListenFields {
 /// An instruction and what can be worked out of it beforehand.
 struct ProgramStep {
   Instruction instruction;
-  std::uint8_t due_depth = 0;      ///< paced: the repeat that sets its due time
+  std::uint8_t due_depth = 0;  ///< paced: the repeat that sets its due time
   ListenFields listen;
   std::optional<JsonPointer> reply;
 };
@@ -39,9 +39,9 @@ struct Program {
   Endpoint target;
   std::vector<std::vector<ProgramStep>> scripts;  ///< by scenario
   std::vector<StageTimeline> stages;
-  std::vector<std::uint64_t> user_bases;          ///< by scenario
-  std::vector<std::uint64_t> user_peaks;          ///< by scenario
-  std::uint64_t all_users = 0;                    ///< sum of user_peaks: arrivals are numbered after them
+  std::vector<std::uint64_t> user_bases;  ///< by scenario
+  std::vector<std::uint64_t> user_peaks;  ///< by scenario
+  std::uint64_t all_users = 0;            ///< sum of user_peaks: arrivals are numbered after them
   ArrivalMix mix;
 
   /// Errors: what this engine cannot run.
@@ -53,6 +53,7 @@ struct ShareOfUsers {
   std::uint64_t first;
   std::uint64_t count;  ///< of users
 };
-[[nodiscard]] ShareOfUsers share_of_users(const Program& program, std::uint32_t scenario, Share share) noexcept;
+[[nodiscard]] ShareOfUsers share_of_users(const Program& program, std::uint32_t scenario,
+                                          Share share) noexcept;
 
 }  // namespace onrush

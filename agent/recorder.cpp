@@ -32,7 +32,8 @@ RecordedCell& Recorder::add_cell(std::uint32_t scenario) noexcept {
   return *cell;
 }
 
-void Recorder::failure(std::uint32_t scenario, const Failure& failure, std::int64_t at_us, std::string_view sample) {
+void Recorder::failure(std::uint32_t scenario, const Failure& failure, std::int64_t at_us,
+                       std::string_view sample) {
   std::vector<FailureCount>& known = active().failures;
   const auto find = [&](const Failure& wanted) {
     return std::find_if(known.begin(), known.end(), [&](const FailureCount& f) {
@@ -53,14 +54,15 @@ void Recorder::failure(std::uint32_t scenario, const Failure& failure, std::int6
   known.push_back({kind, stage_, scenario, 1, at_us, at_us, std::string{sample.substr(0, kSampleBytes)}});
 }
 
-void Recorder::broadcast(std::uint32_t scenario, std::uint64_t sequence, std::int64_t batch_us, std::uint64_t expected,
-                         std::int64_t first_copy_us) {
+void Recorder::broadcast(std::uint32_t scenario, std::uint64_t sequence, std::int64_t batch_us,
+                         std::uint64_t expected, std::int64_t first_copy_us) {
   std::vector<BroadcastCount>& known = active().broadcasts;
   const auto same = [&](const BroadcastCount& b) { return b.scenario == scenario && b.stage == stage_; };
   // From the end: the copies of one broadcast come close together.
   auto found = std::find_if(known.rbegin(), known.rend(),
                             [&](const BroadcastCount& b) { return b.sequence == sequence && same(b); });
-  if (found == known.rend() && known.size() >= kBroadcasts) found = std::find_if(known.rbegin(), known.rend(), same);
+  if (found == known.rend() && known.size() >= kBroadcasts)
+    found = std::find_if(known.rbegin(), known.rend(), same);
   if (found == known.rend()) {
     known.push_back({stage_, scenario, sequence, batch_us, 0, 0, 0, 0});
     found = known.rbegin();

@@ -1,11 +1,11 @@
 // What one worker has measured, second by second, and how it leaves the worker without a lock.
 //
-// Why: a counter shared between threads costs more than the message it counts. Each worker writes into a portion of
-// its own; at the end of a second it hands the portion over and goes on with another of its three.
+// Why: a counter shared between threads costs more than the message it counts. Each worker writes into a
+// portion of its own; at the end of a second it hands the portion over and goes on with another of its three.
 // Owner: the worker, except take() and give_back(), which the collector's thread calls.
-// Always: nothing is lost: if the collector has not given a portion back in time, the worker goes on with the one it
-// has and its samples carry a later second. After construction nothing is allocated unless more than two stages pass
-// within three seconds.
+// Always: nothing is lost: if the collector has not given a portion back in time, the worker goes on with the
+// one it has and its samples carry a later second. After construction nothing is allocated unless more than
+// two stages pass within three seconds.
 #pragma once
 
 #include <array>
@@ -65,10 +65,11 @@ class Recorder {
   /// `at_us` since the run began.
   void failure(std::uint32_t scenario, const Failure& failure, std::int64_t at_us, std::string_view sample);
   /// Adds to what this portion holds of the broadcast. `first_copy_us`: wall clock, 0 if none came.
-  void broadcast(std::uint32_t scenario, std::uint64_t sequence, std::int64_t batch_us, std::uint64_t expected,
-                 std::int64_t first_copy_us);
+  void broadcast(std::uint32_t scenario, std::uint64_t sequence, std::int64_t batch_us,
+                 std::uint64_t expected, std::int64_t first_copy_us);
 
-  /// Hands over everything up to the end of `second`. False: there is no free portion, and it goes on with this one.
+  /// Hands over everything up to the end of `second`. False: there is no free portion, and it goes on with
+  /// this one.
   bool hand_over(std::uint32_t second, const WorkerState& state) noexcept;
   /// After the last hand-over: nothing follows.
   void finish() noexcept { handed_over_.store(kFinished, std::memory_order_release); }
@@ -79,7 +80,9 @@ class Recorder {
   [[nodiscard]] bool has(std::uint32_t second) const noexcept {
     return handed_over_.load(std::memory_order_acquire) > std::int64_t{second};
   }
-  [[nodiscard]] bool finished() const noexcept { return handed_over_.load(std::memory_order_acquire) == kFinished; }
+  [[nodiscard]] bool finished() const noexcept {
+    return handed_over_.load(std::memory_order_acquire) == kFinished;
+  }
   /// The oldest portion handed over and not taken; nullptr if there is none.
   [[nodiscard]] const Portion* oldest() const noexcept;
   /// The collector is done with the oldest portion.
@@ -98,12 +101,14 @@ class Recorder {
   [[nodiscard]] Portion& active() noexcept { return portions_[written_ % kPortions]; }
 
   std::array<Portion, kPortions> portions_;
-  std::deque<RecordedCell> cells_;         ///< owns them all; addresses stay
+  std::deque<RecordedCell> cells_;  ///< owns them all; addresses stay
   std::vector<RecordedCell*> free_cells_;
-  std::vector<RecordedCell*> current_;     ///< of the stage under way, by scenario; nullptr until something happens
+  std::vector<RecordedCell*>
+      current_;  ///< of the stage under way, by scenario; nullptr until something happens
   std::uint32_t stage_ = 0;
 
-  // A ring of one writer and one reader: portions [taken_, written_) are the collector's, written_ is the worker's.
+  // A ring of one writer and one reader: portions [taken_, written_) are the collector's, written_ is the
+  // worker's.
   std::atomic<std::uint64_t> written_{0};
   std::atomic<std::uint64_t> taken_{0};
   std::atomic<std::int64_t> handed_over_{0};  ///< seconds handed over: all less than this

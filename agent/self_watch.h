@@ -1,7 +1,8 @@
 // What this host and this process did in a second, from the kernel's own counters.
 //
-// Why: an agent that was starved or whose packets were dropped must say so itself (core/health judges it). Owner: the
-// control link's thread. Always: a file that is missing or unreadable counts as nothing, never as a failure.
+// Why: an agent that was starved or whose packets were dropped must say so itself (core/health judges it).
+// Owner: the control link's thread. Always: a file that is missing or unreadable counts as nothing, never as
+// a failure.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,10 @@ struct HostCounters {
   std::uint64_t listen_overflows = 0;
 };
 
-/// The named value of a table of heading and value lines, as in /proc/net/snmp and /proc/net/netstat; 0 if absent.
-[[nodiscard]] std::uint64_t value_in(std::string_view table, std::string_view protocol, std::string_view name);
+/// The named value of a table of heading and value lines, as in /proc/net/snmp and /proc/net/netstat; 0 if
+/// absent.
+[[nodiscard]] std::uint64_t value_in(std::string_view table, std::string_view protocol,
+                                     std::string_view name);
 /// Dropped packets of all CPUs of /proc/net/softnet_stat.
 [[nodiscard]] std::uint64_t softnet_drops_in(std::string_view table);
 

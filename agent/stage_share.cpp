@@ -96,13 +96,15 @@ void StageShare::add_phase(std::uint32_t stream, Ramp ramp, double begun, std::i
 // A stage that ends by the coordinator's word may end within a ramp; the integral up to there is what counts.
 void StageShare::end(std::int64_t end_ns) {
   const StageTimeline& stage = program_.stages[stage_];
-  const double length_s = stage.end == StageEnd::after_length ? stage.length_s
-                                                              : static_cast<double>(end_ns - begin_ns_) / 1e9;
+  const double length_s =
+      stage.end == StageEnd::after_length ? stage.length_s : static_cast<double>(end_ns - begin_ns_) / 1e9;
   for (const ArrivalChange& change : stage.arrivals) {
     double& begun = begun_[change.stream];
     if (change.over_s > 0)
-      begun += arrivals_until({change.from_per_s, change.to_per_s, change.over_s}, std::min(length_s, change.over_s));
-    if (length_s > change.over_s && change.to_per_s > 0) begun += change.to_per_s * (length_s - change.over_s);
+      begun += arrivals_until({change.from_per_s, change.to_per_s, change.over_s},
+                              std::min(length_s, change.over_s));
+    if (length_s > change.over_s && change.to_per_s > 0)
+      begun += change.to_per_s * (length_s - change.over_s);
   }
 }
 
@@ -164,7 +166,8 @@ std::uint64_t StageShare::wanted(std::int64_t now_ns) const noexcept {
     std::uint64_t users = stage.users_at_end[s];
     for (const UserChange& change : stage.users) {
       if (change.scenario != s || change.over_s <= 0) continue;
-      const double passed = std::clamp(static_cast<double>(now_ns - begin_ns_) / 1e9 / change.over_s, 0.0, 1.0);
+      const double passed =
+          std::clamp(static_cast<double>(now_ns - begin_ns_) / 1e9 / change.over_s, 0.0, 1.0);
       const auto done = static_cast<std::uint64_t>(std::ceil(passed * static_cast<double>(size_of(change))));
       users = change.to > change.from ? change.from + done : change.from - done;
     }

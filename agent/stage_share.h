@@ -1,9 +1,10 @@
-// This worker's share of the timeline: which users begin and end, which sessions arrive, and when each is due.
+// This worker's share of the timeline: which users begin and end, which sessions arrive, and when each is
+// due.
 //
-// Why: agents run the timeline alone, and all shares together must be the plan exactly, at every instant. So what is
-// due depends on nothing but plan, share and the instants at which stages begin and end.
-// Owner: one worker. Instants are monotonic nanoseconds.
-// Always: an item is given once, in the order of due times of its own cursor; items of a stage are all due in it.
+// Why: agents run the timeline alone, and all shares together must be the plan exactly, at every instant. So
+// what is due depends on nothing but plan, share and the instants at which stages begin and end. Owner: one
+// worker. Instants are monotonic nanoseconds. Always: an item is given once, in the order of due times of its
+// own cursor; items of a stage are all due in it.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +17,9 @@ namespace onrush {
 
 struct DueItem {
   enum class Kind : std::uint8_t { start_user, end_user, arrival } kind;
-  std::uint32_t cursor;    ///< for taken() and hold()
+  std::uint32_t cursor;  ///< for taken() and hold()
   std::uint32_t scenario;
-  std::uint64_t number;    ///< user j of its scenario, or ${user} of an arrival
+  std::uint64_t number;  ///< user j of its scenario, or ${user} of an arrival
   std::int64_t due_ns;
 };
 
@@ -49,18 +50,19 @@ class StageShare {
   [[nodiscard]] bool arrivals_over() const noexcept;
 
  private:
-  /// A row of items with their due times: a user change, or one phase (ramp, then constant) of an arrival stream.
+  /// A row of items with their due times: a user change, or one phase (ramp, then constant) of an arrival
+  /// stream.
   struct Cursor {
     DueItem::Kind kind;
     std::uint32_t scenario = 0;
     std::uint32_t stream = 0;
     bool held = false;
     bool over = false;
-    std::uint64_t item = 0;        ///< the next one
-    std::int64_t due_ns = 0;       ///< of it
+    std::uint64_t item = 0;   ///< the next one
+    std::int64_t due_ns = 0;  ///< of it
     UserChange users{};
     std::optional<Schedule> arrivals;
-    std::int64_t begin_ns = 0;     ///< of the phase
+    std::int64_t begin_ns = 0;  ///< of the phase
   };
 
   void add_users(const UserChange& change);
@@ -73,8 +75,8 @@ class StageShare {
   std::uint32_t stage_ = 0;
   std::int64_t begin_ns_ = 0;
   std::uint64_t changes_ = 0;
-  std::uint64_t streams_;             ///< scenarios + 1
-  std::vector<double> begun_;         ///< by stream: arrivals of the run before this stage, with the fraction
+  std::uint64_t streams_;      ///< scenarios + 1
+  std::vector<double> begun_;  ///< by stream: arrivals of the run before this stage, with the fraction
   std::vector<Cursor> cursors_;
 };
 

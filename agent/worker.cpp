@@ -51,7 +51,8 @@ void Worker::turn() {
   read_on();
   now_ns_ = network_.now_ns();
   follow_timeline();
-  if (timers_.advance(now_ns_, kTimersPerTurn, [this](Session& session) { timer_due(session); }) == kTimersPerTurn)
+  if (timers_.advance(now_ns_, kTimersPerTurn, [this](Session& session) { timer_due(session); }) ==
+      kTimersPerTurn)
     more_due_ = true;
   now_ns_ = network_.now_ns();
   turn_max_ns_ = std::max(turn_max_ns_, now_ns_ - begin_ns);
@@ -63,8 +64,10 @@ void Worker::handle(const NetworkEvent& event) {
   if (session == nullptr || session->fd == -1) return;  // closed earlier in this turn
   const int descriptor = session->fd;
   if (event.writable) {
-    if (session->state == State::connecting) connected(*session);
-    else writable(*session);
+    if (session->state == State::connecting)
+      connected(*session);
+    else
+      writable(*session);
     if (!still(*session, event.token, descriptor)) return;
   }
   if (event.readable) readable(*session, event.ended);
@@ -94,7 +97,8 @@ void Worker::timer_due(Session& session) {
       set_state(session, State::pacing);
       return run(session, due_ns);
     case State::closing:
-      if (!session.has(kDeaf)) note_failure(session, {Phase::close, Cause::timeout, kCloseWait_ns / kSecond_ns});
+      if (!session.has(kDeaf))
+        note_failure(session, {Phase::close, Cause::timeout, kCloseWait_ns / kSecond_ns});
       return connection_ended(session);
     case State::flushing:
     case State::idle: break;
@@ -102,7 +106,8 @@ void Worker::timer_due(Session& session) {
   ONRUSH_CHECK(false && "a timer in a state that has none");
 }
 
-// Sockets that had more than their budget of the turn before; whoever has still more goes to the end of the queue.
+// Sockets that had more than their budget of the turn before; whoever has still more goes to the end of the
+// queue.
 void Worker::read_on() {
   std::swap(unread_, reading_);
   for (const SocketToken& token : reading_) {
@@ -115,7 +120,9 @@ void Worker::read_on() {
 }
 
 void Worker::start(std::int64_t at_ns) { post({Letter::Kind::start, 0, at_ns}); }
-void Worker::end_stage(std::uint32_t stage, std::int64_t at_ns) { post({Letter::Kind::end_stage, stage, at_ns}); }
+void Worker::end_stage(std::uint32_t stage, std::int64_t at_ns) {
+  post({Letter::Kind::end_stage, stage, at_ns});
+}
 void Worker::stop() { post({Letter::Kind::stop, 0, 0}); }
 
 void Worker::post(Letter letter) {
@@ -136,7 +143,8 @@ void Worker::open_mail() {
       case Letter::Kind::stop: stop_asked_ = true; break;
       case Letter::Kind::end_stage:
         // Stages of a known length end by themselves, at the same instant everywhere.
-        if (letter.stage < program_.stages.size() && program_.stages[letter.stage].end != StageEnd::after_length)
+        if (letter.stage < program_.stages.size() &&
+            program_.stages[letter.stage].end != StageEnd::after_length)
           stage_ends_ns_[letter.stage] = std::min(stage_ends_ns_[letter.stage], letter.at_ns);
         break;
     }
@@ -150,10 +158,10 @@ std::int64_t Worker::next_wake_ns() const noexcept {
   std::int64_t wake = std::min(now_ns_ + kIdle_ns, timers_.next_due_ns());
   if (course_ == Course::before) return std::min(wake, start_ns_);
   if (course_ == Course::over) return wake;
-  const std::int64_t second_ends_ns = start_ns_ == kNever ? kNever : start_ns_ + (std::int64_t{second_} + 1) * kSecond_ns;
+  const std::int64_t second_ends_ns =
+      start_ns_ == kNever ? kNever : start_ns_ + (std::int64_t{second_} + 1) * kSecond_ns;
   wake = std::min(wake, second_ends_ns > now_ns_ ? second_ends_ns : now_ns_ + kRetry_ns);
-  if (course_ == Course::running)
-    return std::min({wake, stages_.next_due_ns(), stage_ends_ns_[stage_]});
+  if (course_ == Course::running) return std::min({wake, stages_.next_due_ns(), stage_ends_ns_[stage_]});
   if (slab_.used() == 0) return std::min(wake, now_ns_ + kRetry_ns);
   return std::min(wake, next_close_ns());
 }
@@ -161,7 +169,8 @@ std::int64_t Worker::next_wake_ns() const noexcept {
 void Worker::hand_over() {
   if (course_ == Course::before || course_ == Course::over) return;
   const bool finished = course_ == Course::closing && slab_.used() == 0;
-  const auto current = static_cast<std::uint32_t>(start_ns_ < now_ns_ ? (now_ns_ - start_ns_) / kSecond_ns : 0);
+  const auto current =
+      static_cast<std::uint32_t>(start_ns_ < now_ns_ ? (now_ns_ - start_ns_) / kSecond_ns : 0);
   if (!finished && current <= second_) return;
   const std::int64_t cpu_ns = network_.thread_cpu_ns();
   const WorkerState state{gauges(), turn_max_ns_, cpu_ns - cpu_ns_};
@@ -200,7 +209,8 @@ void Worker::set_state(Session& session, State state) noexcept {
   session.state = state;
 }
 
-// Two clocks are read one after the other; being interrupted between them would shift a whole second's delivery times.
+// Two clocks are read one after the other; being interrupted between them would shift a whole second's
+// delivery times.
 std::int64_t Worker::measured_wall_offset_us() noexcept {
   std::int64_t best = 0;
   std::int64_t shortest_ns = kNever;

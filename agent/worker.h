@@ -1,18 +1,19 @@
 // The machine that runs sessions: one loop, one thread, nothing shared.
 //
-// Why: a user is data and a scenario is a program; what is left is this loop, which takes each as far as it can go and
-// waits for the next thing to happen. Its functions are named after what has happened or is due.
+// Why: a user is data and a scenario is a program; what is left is this loop, which takes each as far as it
+// can go and waits for the next thing to happen. Its functions are named after what has happened or is due.
 // Owner: its thread calls turn(); the mailbox functions may be called from any thread.
-// Always: attempted = opened + failed + opening, opened = closed + open + closing; every opened connection is timed
-// once when it ends; after done() no slot, buffer, timer or port is held.
+// Always: attempted = opened + failed + opening, opened = closed + open + closing; every opened connection is
+// timed once when it ends; after done() no slot, buffer, timer or port is held.
 //
-// Every event counts in the stage under way when it happens: a connection may be attempted in one stage, open in the
-// next and close in a third, and the identities above hold for each with what was open before it. Arrivals count in the
-// stage in which they are due, because a stage is left only when all of them were started or dropped.
+// Every event counts in the stage under way when it happens: a connection may be attempted in one stage, open
+// in the next and close in a third, and the identities above hold for each with what was open before it.
+// Arrivals count in the stage in which they are due, because a stage is left only when all of them were
+// started or dropped.
 //
-// worker.cpp: turn, dispatch, hand-over · worker_stages.cpp: what the timeline wants · worker_connect.cpp: attempts ·
-// worker_receive.cpp: bytes, frames, messages · worker_listen.cpp: broadcasts · worker_script.cpp: steps ·
-// worker_send.cpp: frames out · worker_close.cpp: ends
+// worker.cpp: turn, dispatch, hand-over · worker_stages.cpp: what the timeline wants · worker_connect.cpp:
+// attempts · worker_receive.cpp: bytes, frames, messages · worker_listen.cpp: broadcasts · worker_script.cpp:
+// steps · worker_send.cpp: frames out · worker_close.cpp: ends
 #pragma once
 
 #include <array>
@@ -35,14 +36,15 @@
 namespace onrush {
 
 struct WorkerSettings {
-  Share share{0, 1};                    ///< of all workers of all agents
-  std::uint32_t capacity = 0;           ///< sessions at once
-  std::uint32_t arrival_capacity = 0;   ///< of them, those of the open model at most
+  Share share{0, 1};                   ///< of all workers of all agents
+  std::uint32_t capacity = 0;          ///< sessions at once
+  std::uint32_t arrival_capacity = 0;  ///< of them, those of the open model at most
 };
 
 class Worker {
  public:
-  /// Sessions closed a second at the end of a run, over all shares: faster floods the network with FINs and RSTs.
+  /// Sessions closed a second at the end of a run, over all shares: faster floods the network with FINs and
+  /// RSTs.
   static constexpr double kClosesPerSecond = 20'000;
   /// How long a peer may take to answer our close frame before the connection is reset.
   static constexpr std::int64_t kCloseWait_ns = 1'000'000'000;
@@ -59,7 +61,9 @@ class Worker {
   void start(std::int64_t at_ns);
   void end_stage(std::uint32_t stage, std::int64_t at_ns);
   void stop();
-  void correct_wall_clock(std::int64_t offset_us) { wall_correction_us_.store(offset_us, std::memory_order_relaxed); }
+  void correct_wall_clock(std::int64_t offset_us) {
+    wall_correction_us_.store(offset_us, std::memory_order_relaxed);
+  }
 
   /// Stages that are known to have settled here: all less than this.
   [[nodiscard]] std::uint32_t settled() const noexcept { return settled_.load(std::memory_order_acquire); }
@@ -97,8 +101,8 @@ class Worker {
   [[nodiscard]] std::int64_t next_wake_ns() const noexcept;
   void hand_over();
   void set_state(Session& session, State state) noexcept;
-  /// The wall clock at a monotonic instant. Instants of one second are converted alike, so that a reply may be
-  /// compared with what was sent.
+  /// The wall clock at a monotonic instant. Instants of one second are converted alike, so that a reply may
+  /// be compared with what was sent.
   [[nodiscard]] std::int64_t wall_us(std::int64_t at_ns) noexcept;
   [[nodiscard]] std::int64_t measured_wall_offset_us() noexcept;
   [[nodiscard]] bool still(const Session& session, const SocketToken& token, int descriptor) noexcept {
@@ -128,7 +132,8 @@ class Worker {
   [[nodiscard]] SlotIndex& user_slot(std::uint32_t scenario, std::uint64_t user) noexcept;
 
   // worker_connect.cpp
-  [[nodiscard]] bool start_session(std::uint32_t scenario, std::uint64_t user, std::int64_t due_ns, bool arrival);
+  [[nodiscard]] bool start_session(std::uint32_t scenario, std::uint64_t user, std::int64_t due_ns,
+                                   bool arrival);
   void begin_session(Session& session, std::int64_t due_ns);
   void connect(Session& session, const ConnectStep& step, std::int64_t due_ns);
   [[nodiscard]] int open_socket(Session& session);
@@ -204,38 +209,38 @@ class Worker {
   JsonReader json_;
   BufferPool<Unsent> unsent_;
   BufferPool<Partial> partial_;
-  std::vector<Broadcasts> broadcasts_;             ///< by scenario
-  std::vector<std::vector<SlotIndex>> users_;      ///< by scenario and place in the share; 0 = away
-  std::vector<SocketToken> unread_;                ///< sockets whose read budget was used up
+  std::vector<Broadcasts> broadcasts_;         ///< by scenario
+  std::vector<std::vector<SlotIndex>> users_;  ///< by scenario and place in the share; 0 = away
+  std::vector<SocketToken> unread_;            ///< sockets whose read budget was used up
   std::vector<SocketToken> reading_;
-  std::vector<std::uint8_t> receive_;              ///< one receive buffer, with padding for the JSON reader
-  std::string text_;                               ///< a message being rendered
-  std::string reply_text_;                         ///< a reply being compared
-  std::string frame_;                              ///< a frame being sent
-  std::string noise_;                              ///< content of binary messages
-  std::string pong_;                               ///< payload of the newest ping of this read
+  std::vector<std::uint8_t> receive_;  ///< one receive buffer, with padding for the JSON reader
+  std::string text_;                   ///< a message being rendered
+  std::string reply_text_;             ///< a reply being compared
+  std::string frame_;                  ///< a frame being sent
+  std::string noise_;                  ///< content of binary messages
+  std::string pong_;                   ///< payload of the newest ping of this read
   bool pong_owed_ = false;
 
   std::int64_t now_ns_ = 0;
   std::array<std::int64_t, 64> wall_offsets_us_{};  ///< of the latest seconds
-  std::int64_t wall_second_ = -1;                  ///< the latest of them
+  std::int64_t wall_second_ = -1;                   ///< the latest of them
   std::int64_t start_ns_;
   Course course_ = Course::before;
   std::uint32_t stage_ = 0;
   std::int64_t stage_begin_ns_ = 0;
-  std::vector<std::int64_t> stage_ends_ns_;        ///< kNever until known
+  std::vector<std::int64_t> stage_ends_ns_;  ///< kNever until known
   std::uint64_t unsettled_ = 0;
   std::int64_t closing_begin_ns_ = 0;
   std::uint64_t closes_begun_ = 0;
   SlotIndex close_cursor_ = 0;
   bool stop_asked_ = false;
-  bool more_due_ = false;                          ///< a budget was used up: do not wait
+  bool more_due_ = false;  ///< a budget was used up: do not wait
 
   std::uint32_t opening_ = 0;
   std::uint32_t open_ = 0;
   std::uint32_t closing_ = 0;
   std::uint32_t arrivals_ = 0;
-  std::uint32_t second_ = 0;                       ///< the next to be handed over
+  std::uint32_t second_ = 0;  ///< the next to be handed over
   std::int64_t turn_max_ns_ = 0;
   std::int64_t cpu_ns_ = 0;
 

@@ -8,7 +8,8 @@
 namespace onrush {
 namespace {
 
-// Ports of our block that others hold are passed over; more in a row than this means that the block is not ours.
+// Ports of our block that others hold are passed over; more in a row than this means that the block is not
+// ours.
 constexpr int kPortsTried = 16;
 // Not an errno: our block of ports is used up.
 constexpr int kNoPort = 1 << 20;
@@ -51,8 +52,10 @@ void Worker::connect(Session& session, const ConnectStep& step, std::int64_t due
   set_state(session, State::connecting);
   timers_.arm(session, now_ns_ + step.timeout_ns);
   const int error = open_socket(session);
-  if (error == kNoPort) attempt_failed(session, {Phase::connect, Cause::no_port, 0});
-  else if (error != 0) attempt_failed(session, {Phase::connect, Cause::system, static_cast<std::uint32_t>(error)});
+  if (error == kNoPort)
+    attempt_failed(session, {Phase::connect, Cause::no_port, 0});
+  else if (error != 0)
+    attempt_failed(session, {Phase::connect, Cause::system, static_cast<std::uint32_t>(error)});
 }
 
 // 0, kNoPort or errno.
@@ -76,7 +79,8 @@ void Worker::connected(Session& session) {
   now_ns_ = network_.now_ns();
   const int error = network_.finish_connect(session.fd);
   if (error == -ELOOP) return attempt_failed(session, {Phase::connect, Cause::self_connect, 0});
-  if (error != 0) return attempt_failed(session, {Phase::connect, Cause::system, static_cast<std::uint32_t>(-error)});
+  if (error != 0)
+    return attempt_failed(session, {Phase::connect, Cause::system, static_cast<std::uint32_t>(-error)});
   recorder_.time(session.scenario, Time::tcp_connect, now_ns_ - session.begun_ns);
   session.times.sent_ns = now_ns_;
   set_state(session, State::upgrading);
@@ -85,11 +89,13 @@ void Worker::connected(Session& session) {
   [[maybe_unused]] const bool alive = send_bytes(session, frame_);
 }
 
-// The handshake key is drawn from the seed and the session's identity, so it need not be kept until the answer comes.
+// The handshake key is drawn from the seed and the session's identity, so it need not be kept until the
+// answer comes.
 std::string Worker::key_of(const Session& session) const {
   const SocketToken token = token_of(session);
   const std::uint64_t identity = std::uint64_t{token.generation} << 32 | token.slot;
-  const std::uint64_t high = mix(program_.plan.seed ^ mix(identity) ^ static_cast<std::uint64_t>(session.begun_ns));
+  const std::uint64_t high =
+      mix(program_.plan.seed ^ mix(identity) ^ static_cast<std::uint64_t>(session.begun_ns));
   return make_key(high, mix(high ^ settings_.share.index));
 }
 
@@ -98,16 +104,19 @@ void Worker::upgrade_received(Session& session, std::span<const std::uint8_t> by
   if (session.partial == 0) {
     if (!may_be_http(text)) return attempt_failed(session, {Phase::upgrade, Cause::not_http, 0}, text);
     const auto end = find_head_end(text, 0);
-    if (end && *end <= kMaxHeadBytes) return head_received(session, text.substr(0, *end), bytes.subspan(*end));
+    if (end && *end <= kMaxHeadBytes)
+      return head_received(session, text.substr(0, *end), bytes.subspan(*end));
   }
   // Never more than the limit is kept, whatever comes.
   Partial& partial = partial_of(session);
   const std::size_t before = partial.bytes.size();
   partial.bytes.append(text.substr(0, kMaxHeadBytes + 1 - before));
-  if (!may_be_http(partial.bytes)) return attempt_failed(session, {Phase::upgrade, Cause::not_http, 0}, partial.bytes);
+  if (!may_be_http(partial.bytes))
+    return attempt_failed(session, {Phase::upgrade, Cause::not_http, 0}, partial.bytes);
   const auto end = find_head_end(partial.bytes, before);
   if (end && *end <= kMaxHeadBytes)
-    return head_received(session, std::string_view{partial.bytes}.substr(0, *end), bytes.subspan(*end - before));
+    return head_received(session, std::string_view{partial.bytes}.substr(0, *end),
+                         bytes.subspan(*end - before));
   if (partial.bytes.size() > kMaxHeadBytes)
     attempt_failed(session, {Phase::upgrade, Cause::head_too_large, 0},
                    std::string_view{partial.bytes}.substr(0, Recorder::kSampleBytes));

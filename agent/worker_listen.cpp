@@ -24,8 +24,8 @@ std::int64_t to_us(double value, TimeUnit unit) {
   return 0;
 }
 
-// Microseconds since 1970 of a member; 0 if it is absent or no time of this age of the world. A double holds them
-// exactly until the year 2255, nanoseconds to 0.3 us.
+// Microseconds since 1970 of a member; 0 if it is absent or no time of this age of the world. A double holds
+// them exactly until the year 2255, nanoseconds to 0.3 us.
 std::int64_t time_of(JsonReader& json, const std::optional<JsonPointer>& pointer, TimeUnit unit) {
   if (!pointer) return 0;
   const std::optional<double> value = json.real(*pointer);

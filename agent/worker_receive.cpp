@@ -63,12 +63,15 @@ void Worker::frames_received(Session& session, std::span<const std::uint8_t> byt
       break;
     }
     if (!decoded.has_piece) continue;
-    if (decoded.piece.opcode >= Opcode::close) control_received(session, decoded.piece);
-    else data_received(session, decoded.piece);
+    if (decoded.piece.opcode >= Opcode::close)
+      control_received(session, decoded.piece);
+    else
+      data_received(session, decoded.piece);
     if (!still(session, token, descriptor)) break;
   }
   // Only the newest of the pings that came together is answered (RFC 6455 section 5.5.3).
-  if (pong_owed_ && still(session, token, descriptor)) [[maybe_unused]] const bool alive = send_pong(session);
+  if (pong_owed_ && still(session, token, descriptor)) [[maybe_unused]]
+    const bool alive = send_pong(session);
   pong_owed_ = false;
 }
 
@@ -117,8 +120,8 @@ bool Worker::wants_content(const Session& session) const noexcept {
   return !std::holds_alternative<AnyReply>(request.reply);
 }
 
-// A message that comes whole is looked at where it lies. One that comes in pieces is collected, but only for who waits
-// for its content; others just count it.
+// A message that comes whole is looked at where it lies. One that comes in pieces is collected, but only for
+// who waits for its content; others just count it.
 void Worker::data_received(Session& session, const FramePiece& piece) {
   if (piece.begins && piece.ends) return message_received(session, piece.payload, true);
   if (piece.begins && wants_content(session)) partial_of(session).message = true;
@@ -134,7 +137,8 @@ void Worker::data_received(Session& session, const FramePiece& piece) {
   partial_.give_back(handle);
 }
 
-// A message for which no step waits is counted and dropped: the script decides what it looks at, and memory stays flat.
+// A message for which no step waits is counted and dropped: the script decides what it looks at, and memory
+// stays flat.
 void Worker::message_received(Session& session, std::span<const std::uint8_t> payload, bool complete) {
   count(session, Counter::messages_received);
   if (session.state == State::listening) return broadcast_received(session, payload, complete);

@@ -1,7 +1,7 @@
 // Steps: each session goes on in its script until it has to wait for something.
 //
-// `ready_ns` is the instant at which the step before was done: when a reply came, or when a think time had passed, not
-// when the worker got round to it. What lies between it and the sending is our own lateness.
+// `ready_ns` is the instant at which the step before was done: when a reply came, or when a think time had
+// passed, not when the worker got round to it. What lies between it and the sending is our own lateness.
 #include <algorithm>
 #include <limits>
 
@@ -12,7 +12,9 @@ namespace {
 
 constexpr std::uint32_t kEndless = std::numeric_limits<std::uint32_t>::max();
 
-const RepeatStep& repeat_of(const ProgramStep& step) { return std::get<RepeatStep>(step.instruction.step->what); }
+const RepeatStep& repeat_of(const ProgramStep& step) {
+  return std::get<RepeatStep>(step.instruction.step->what);
+}
 
 // Iterations due before `for` has passed: n * every < for.
 std::uint64_t due_within(const RepeatStep& repeat) {
@@ -48,7 +50,8 @@ bool Worker::run_step(Session& session, const ProgramStep& step, std::int64_t& r
   }
   switch (op) {
     case Op::connect:
-      if (session.fd == -1) return connect(session, std::get<ConnectStep>(step.instruction.step->what), ready_ns), false;
+      if (session.fd == -1)
+        return connect(session, std::get<ConnectStep>(step.instruction.step->what), ready_ns), false;
       ++session.step;
       return true;
     case Op::send:
@@ -115,7 +118,8 @@ bool Worker::begin_repeat(Session& session, const ProgramStep& step, std::int64_
   return true;
 }
 
-// Paced iterations keep their due times however late they run: n is due at begin + n * every, none is left out.
+// Paced iterations keep their due times however late they run: n is due at begin + n * every, none is left
+// out.
 bool Worker::end_repeat(Session& session, const ProgramStep& step, std::int64_t& ready_ns) {
   const RepeatStep& repeat = repeat_of(step);
   const std::size_t depth = step.instruction.depth;
@@ -130,7 +134,8 @@ bool Worker::end_repeat(Session& session, const ProgramStep& step, std::int64_t&
   }
   ++session.step;
   if (!repeat.every_ns || !repeat.for_ns || iterations(repeat) != due_within(repeat)) return true;
-  // All of the time has to pass, not only the iterations: the next would be due at begin + n * every >= begin + for.
+  // All of the time has to pass, not only the iterations: the next would be due at begin + n * every >= begin
+  // + for.
   const auto beyond_ns = static_cast<std::int64_t>(due_within(repeat)) * *repeat.every_ns - *repeat.for_ns;
   return pace(session, at_ns - beyond_ns, ready_ns);
 }

@@ -22,7 +22,8 @@ bool Worker::send_message(Session& session, const Message& message) {
   } else {
     const std::size_t length = std::get<BinaryMessage>(message).bytes;
     while (noise_.size() < length) noise_.push_back(static_cast<char>(random_.next()));
-    encode_frame(Opcode::binary, bytes_of(std::string_view{noise_}.substr(0, length)), random_.next_32(), frame_);
+    encode_frame(Opcode::binary, bytes_of(std::string_view{noise_}.substr(0, length)), random_.next_32(),
+                 frame_);
   }
   return send_bytes(session, frame_);
 }

@@ -1,4 +1,5 @@
-// What the timeline wants of the worker: users begun and ended, sessions that arrive, and the closing at the end.
+// What the timeline wants of the worker: users begun and ended, sessions that arrive, and the closing at the
+// end.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -9,8 +10,8 @@ namespace onrush {
 namespace {
 
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
-// What was due in a stage but not started this long after its end never will be: arrivals are counted as dropped,
-// users as cancelled. Shorter lateness (a long turn) is caught up.
+// What was due in a stage but not started this long after its end never will be: arrivals are counted as
+// dropped, users as cancelled. Shorter lateness (a long turn) is caught up.
 constexpr std::int64_t kCatchUp_ns = 1'000'000'000;
 
 }  // namespace
@@ -24,7 +25,8 @@ void Worker::follow_timeline() {
     enter_stage(0, start_ns_);
   }
   while (course_ == Course::running) {
-    const std::int64_t end_ns = stop_asked_ ? std::min(now_ns_, stage_ends_ns_[stage_]) : stage_ends_ns_[stage_];
+    const std::int64_t end_ns =
+        stop_asked_ ? std::min(now_ns_, stage_ends_ns_[stage_]) : stage_ends_ns_[stage_];
     if (!start_due(std::min(now_ns_ + 1, end_ns))) {
       more_due_ = true;
       if (!stop_asked_ && (end_ns == kNever || now_ns_ < end_ns + kCatchUp_ns)) return;
@@ -32,8 +34,10 @@ void Worker::follow_timeline() {
     if (now_ns_ < end_ns) return note_settled();
     drop_due(end_ns);
     leave_stage(end_ns);
-    if (stop_asked_ || stage_ + 1 == program_.stages.size()) begin_closing(end_ns);
-    else enter_stage(stage_ + 1, end_ns);
+    if (stop_asked_ || stage_ + 1 == program_.stages.size())
+      begin_closing(end_ns);
+    else
+      enter_stage(stage_ + 1, end_ns);
   }
   if (course_ == Course::closing) close_due();
 }
@@ -59,8 +63,10 @@ bool Worker::start_due(std::int64_t limit_ns) {
   for (std::uint32_t started = 0; started < kStartsPerTurn; ++started) {
     const std::optional<DueItem> item = stages_.next(limit_ns);
     if (!item) return true;
-    if (start_item(*item)) stages_.taken(*item);
-    else stages_.hold(*item);
+    if (start_item(*item))
+      stages_.taken(*item);
+    else
+      stages_.hold(*item);
   }
   return !stages_.next(limit_ns);
 }
@@ -72,7 +78,8 @@ bool Worker::start_item(const DueItem& item) {
     case DueItem::Kind::end_user: end_user(item.scenario, item.number); return true;
     case DueItem::Kind::arrival:
       recorder_.count(item.scenario, Counter::arrivals);
-      if (arrivals_ >= settings_.arrival_capacity || !start_session(item.scenario, item.number, item.due_ns, true))
+      if (arrivals_ >= settings_.arrival_capacity ||
+          !start_session(item.scenario, item.number, item.due_ns, true))
         recorder_.count(item.scenario, Counter::dropped_arrivals);
       return true;
   }

@@ -1,7 +1,7 @@
 // Chance from a seed: xoshiro256** (Blackman and Vigna), seeded by splitmix64.
 //
-// Why: think times, mask keys and handshake keys must differ between users and repeat with the plan's seed. It is no
-// source of secrets. Owner: one worker.
+// Why: think times, mask keys and handshake keys must differ between users and repeat with the plan's seed.
+// It is no source of secrets. Owner: one worker.
 #pragma once
 
 #include <array>
@@ -39,7 +39,9 @@ class Random {
     return result;
   }
 
-  [[nodiscard]] constexpr std::uint32_t next_32() noexcept { return static_cast<std::uint32_t>(next() >> 32); }
+  [[nodiscard]] constexpr std::uint32_t next_32() noexcept {
+    return static_cast<std::uint32_t>(next() >> 32);
+  }
 
   /// In [0, 1).
   [[nodiscard]] constexpr double unit() noexcept { return static_cast<double>(next() >> 11) * 0x1p-53; }

@@ -1,8 +1,8 @@
 // Fixed places for sessions: taken and given back in O(1), found again by place and generation.
 //
-// Why: a session that ends while an event for it is still under way must not be mistaken for the next one in its
-// place. Owner: one worker. Always: nothing is allocated after construction; memory that was never used is never
-// touched (calloc's fresh pages), so capacity is cheap; place 0 is never given out.
+// Why: a session that ends while an event for it is still under way must not be mistaken for the next one in
+// its place. Owner: one worker. Always: nothing is allocated after construction; memory that was never used
+// is never touched (calloc's fresh pages), so capacity is cheap; place 0 is never given out.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ class Slab {
     places_ = reinterpret_cast<Session*>((address + alignof(Session) - 1) & ~(alignof(Session) - 1));
   }
 
-  /// A free place, zeroed except for its generation, which differs from all it had before; 0 if all are taken.
-  /// The caller moves it out of State::idle.
+  /// A free place, zeroed except for its generation, which differs from all it had before; 0 if all are
+  /// taken. The caller moves it out of State::idle.
   [[nodiscard]] SlotIndex acquire() noexcept {
     SlotIndex slot = free_;
     if (slot != 0) {

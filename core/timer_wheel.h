@@ -1,13 +1,14 @@
 // Deadlines of all sessions of a worker: set, moved and cleared in O(1), never early.
 //
-// Why: a million users think, wait for replies and close; a heap would cost a cache miss a level for each. The wheel
-// has four levels of 256 buckets; a tick is 65,536 ns, so paced messages leave within 0.07 ms of their due time.
-// Owner: one worker. Links and the exact deadline (wake_ns) live in the session; the wheel itself allocates nothing.
+// Why: a million users think, wait for replies and close; a heap would cost a cache miss a level for each.
+// The wheel has four levels of 256 buckets; a tick is 65,536 ns, so paced messages leave within 0.07 ms of
+// their due time. Owner: one worker. Links and the exact deadline (wake_ns) live in the session; the wheel
+// itself allocates nothing.
 //
-// A deadline's tick t and the current tick c fix its bucket: the highest byte in which they differ is the level, that
-// byte of t is the place (as in the kernel's and tokio's wheels). This stays true while c moves, because whenever c
-// enters a bucket of a higher level, that bucket is dealt out again. So the bucket is never stored. What differs above
-// the fourth byte (78 hours ahead) waits in one more bucket.
+// A deadline's tick t and the current tick c fix its bucket: the highest byte in which they differ is the
+// level, that byte of t is the place (as in the kernel's and tokio's wheels). This stays true while c moves,
+// because whenever c enters a bucket of a higher level, that bucket is dealt out again. So the bucket is
+// never stored. What differs above the fourth byte (78 hours ahead) waits in one more bucket.
 #pragma once
 
 #include <algorithm>
@@ -44,8 +45,8 @@ class TimerWheel {
     --armed_;
   }
 
-  /// Calls `fire(session)` for every deadline that has come, at most `budget` times; the timer is disarmed before and
-  /// may be armed again. Returns how often; equal to `budget` means there may be more.
+  /// Calls `fire(session)` for every deadline that has come, at most `budget` times; the timer is disarmed
+  /// before and may be armed again. Returns how often; equal to `budget` means there may be more.
   template <class Fire>
   std::uint32_t advance(std::int64_t now_ns, std::uint32_t budget, Fire&& fire) noexcept {
     const std::uint64_t now = tick_before(now_ns);
@@ -72,7 +73,8 @@ class TimerWheel {
       const int shift = 8 * level;
       const auto here = static_cast<std::uint32_t>(tick_ >> shift & 255);
       const std::uint32_t next = next_in(level, level == 0 ? here : here + 1);
-      if (next < 256) return instant_of((tick_ >> (shift + 8) << (shift + 8)) + (std::uint64_t{next} << shift));
+      if (next < 256)
+        return instant_of((tick_ >> (shift + 8) << (shift + 8)) + (std::uint64_t{next} << shift));
     }
     return instant_of((tick_ >> 32 << 32) + (std::uint64_t{1} << 32));
   }
@@ -83,8 +85,12 @@ class TimerWheel {
   static constexpr int kLevels = 4;
   static constexpr std::uint32_t kFar = kLevels * 256;
 
-  static std::uint64_t tick_before(std::int64_t ns) noexcept { return static_cast<std::uint64_t>(ns) >> kTickBits; }
-  static std::int64_t instant_of(std::uint64_t tick) noexcept { return static_cast<std::int64_t>(tick << kTickBits); }
+  static std::uint64_t tick_before(std::int64_t ns) noexcept {
+    return static_cast<std::uint64_t>(ns) >> kTickBits;
+  }
+  static std::int64_t instant_of(std::uint64_t tick) noexcept {
+    return static_cast<std::int64_t>(tick << kTickBits);
+  }
 
   // Rounded up, so that the tick has passed only when the deadline has.
   static std::uint64_t tick_of(std::int64_t deadline_ns) noexcept {
@@ -148,7 +154,8 @@ class TimerWheel {
     if (crossed >> 32 != 0) deal_out(kFar);
     for (int level = kLevels - 1; level >= 1; --level)
       if (crossed >> (8 * level) != 0)
-        deal_out(static_cast<std::uint32_t>(level * 256) + static_cast<std::uint32_t>(tick >> (8 * level) & 255));
+        deal_out(static_cast<std::uint32_t>(level * 256) +
+                 static_cast<std::uint32_t>(tick >> (8 * level) & 255));
   }
 
   void deal_out(std::uint32_t bucket) noexcept {
