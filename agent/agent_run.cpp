@@ -52,11 +52,16 @@ Share share_of_worker(Share agent, std::uint32_t worker, std::uint32_t workers) 
   return {agent.index + agent.count * worker, agent.count * workers};
 }
 
+bool has_arrivals(const Plan& plan) {
+  const auto asks = [](const Stage& stage) { return stage.arrivals || !stage.arrivals_by_scenario.empty(); };
+  return std::any_of(plan.stages.begin(), plan.stages.end(), asks);
+}
+
 // Arrivals may take whatever descriptors the users of the closed model leave.
 Places places_of(const Plan& plan, Share worker_share, std::uint64_t descriptors) {
   Places places;
   places.users = static_cast<std::uint32_t>(peak_users(plan, worker_share));
-  if (peak_arrival_sessions(plan) > 0)
+  if (has_arrivals(plan))
     places.arrivals = static_cast<std::uint32_t>(std::min<std::uint64_t>(
         descriptors - std::min<std::uint64_t>(descriptors, places.users), std::uint32_t{1} << 20));
   return places;

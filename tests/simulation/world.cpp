@@ -1,0 +1,268 @@
+#include "tests/simulation/world.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <limits>
+
+#include "core/check.h"
+#include "core/handshake.h"
+
+namespace onrush::simulation {
+namespace {
+
+// RFC 6455 section 5.2, the server's side: not masked, FIN set.
+std::string server_frame(std::uint8_t opcode, const std::string& payload) {
+  std::string frame(1, static_cast<char>(0x80 | opcode));
+  const std::size_t length = payload.size();
+  if (length < 126) {
+    frame += static_cast<char>(length);
+  } else if (length < 65'536) {
+    frame += static_cast<char>(126);
+    frame += static_cast<char>(length >> 8);
+    frame += static_cast<char>(length & 255);
+  } else {
+    frame += static_cast<char>(127);
+    for (int shift = 56; shift >= 0; shift -= 8) frame += static_cast<char>(length >> shift & 255);
+  }
+  return frame + payload;
+}
+
+}  // namespace
+
+std::int64_t SimulatedNetwork::now_ns() noexcept { return world_.now_ns(); }
+std::int64_t SimulatedNetwork::wall_us() noexcept {
+  return World::kWall0_us + world_.now_ns() / 1000 + wall_skew_us_;
+}
+
+std::span<const NetworkEvent> SimulatedNetwork::wait(std::int64_t until_ns) noexcept {
+  busy_ = woken_ || !pending_.empty() || until_ns <= world_.now_ns();
+  woken_ = false;
+  until_ns_ = until_ns;
+  events_.clear();
+  for (const auto& [descriptor, event] : pending_) events_.push_back(event);
+  pending_.clear();
+  return events_;
+}
+
+void SimulatedNetwork::tell(const Connection& connection, bool readable, bool writable) {
+  if (connection.gone) return;
+  NetworkEvent& event = pending_[connection.descriptor];
+  event.token = connection.token;
+  event.readable |= readable;
+  event.writable |= writable;
+  event.ended |= connection.ended || connection.error != 0;
+}
+
+int SimulatedNetwork::connect(const Endpoint&, const Endpoint&, SocketToken token) noexcept {
+  return world_.add(*this, token).descriptor;
+}
+
+int SimulatedNetwork::finish_connect(int descriptor) noexcept {
+  Connection& connection = world_.connection(descriptor);
+  return connection.established ? 0 : -connection.error;
+}
+
+std::ptrdiff_t SimulatedNetwork::read(int descriptor, std::span<std::uint8_t> into) noexcept {
+  Connection& connection = world_.connection(descriptor);
+  if (connection.to_client.empty()) {
+    if (connection.error != 0) return -connection.error;
+    return connection.ended ? 0 : -EAGAIN;
+  }
+  std::size_t length = std::min(into.size(), connection.to_client.size());
+  if (connection.one_byte) length = 1;
+  std::copy_n(connection.to_client.begin(), length, into.begin());
+  connection.to_client.erase(0, length);
+  // What was held back comes as if it had only just arrived.
+  if (!connection.to_client.empty()) tell(connection, true, false);
+  return static_cast<std::ptrdiff_t>(length);
+}
+
+std::ptrdiff_t SimulatedNetwork::write(int descriptor, std::span<const std::uint8_t> bytes) noexcept {
+  Connection& connection = world_.connection(descriptor);
+  if (connection.error != 0) return -connection.error;
+  std::size_t length = bytes.size();
+  if (connection.short_writes) {
+    length = static_cast<std::size_t>(world_.random().between(0, static_cast<std::int64_t>(length)));
+    if (length < bytes.size()) {
+      const int which = descriptor;
+      world_.at(world_.now_ns() + world_.random().between(1'000, 3'000'000), [this, which] {
+        if (Connection& waiting = world_.connection(which); !waiting.gone) tell(waiting, false, true);
+      });
+    }
+    if (length == 0) return -EAGAIN;
+  }
+  world_.carry(connection, {reinterpret_cast<const char*>(bytes.data()), length});
+  return static_cast<std::ptrdiff_t>(length);
+}
+
+void SimulatedNetwork::close(int descriptor, bool) noexcept {
+  Connection& connection = world_.connection(descriptor);
+  world_.close(connection);
+  pending_.erase(descriptor);
+}
+
+std::int64_t World::next_ns() const noexcept {
+  return agenda_.empty() ? std::numeric_limits<std::int64_t>::max() : agenda_.begin()->first;
+}
+
+void World::move_to(std::int64_t at_ns) {
+  while (!agenda_.empty() && agenda_.begin()->first <= at_ns) {
+    now_ns_ = std::max(now_ns_, agenda_.begin()->first);
+    const std::function<void()> what = std::move(agenda_.begin()->second);
+    agenda_.erase(agenda_.begin());
+    what();
+  }
+  now_ns_ = std::max(now_ns_, at_ns);
+}
+
+Connection& World::connection(int descriptor) { return *connections_.at(descriptor); }
+
+void World::close(Connection& connection) {
+  ONRUSH_CHECK(!connection.gone);
+  connection.gone = true;
+  --open_sockets_;
+}
+
+Connection& World::add(SimulatedNetwork& network, SocketToken token) {
+  const int descriptor = next_descriptor_++;
+  Connection& made = *(connections_[descriptor] = std::make_unique<Connection>());
+  made.descriptor = descriptor;
+  ++open_sockets_;
+  made.network = &network;
+  made.token = token;
+  decide_fate(made);
+  at(now_ns_ + 2 * delay_ns(), [&made] {
+    if (made.gone) return;
+    if (made.refuse) made.error = ECONNREFUSED;
+    made.established = !made.refuse;
+    made.network->tell(made, made.refuse, true);
+  });
+  return made;
+}
+
+void World::decide_fate(Connection& c) {
+  c.refuse = happens(faults_.refuse);
+  c.silent = happens(faults_.silent);
+  c.refuse_upgrade = happens(faults_.status_503);
+  c.one_byte = happens(faults_.one_byte_reads);
+  c.short_writes = happens(faults_.short_writes);
+  c.mute = happens(faults_.mute_on_close);
+  if (happens(faults_.reset_mid_frame)) c.replies_to_reset = static_cast<int>(random_.between(0, 5));
+  if (happens(faults_.close_1011)) c.replies_to_close = static_cast<int>(random_.between(0, 5));
+}
+
+void World::carry(Connection& connection, std::string bytes) {
+  std::int64_t& last = last_arrival_ns_[connection.descriptor];
+  last = std::max(last + 1, now_ns_ + delay_ns());
+  at(last, [this, &connection, bytes = std::move(bytes)] { arrived(connection, bytes); });
+}
+
+void World::arrived(Connection& connection, const std::string& bytes) {
+  connection.from_client += bytes;
+  if (now_ns_ >= frozen_from_ns_ && now_ns_ < frozen_until_ns_) {
+    at(frozen_until_ns_, [this, &connection] { take_apart(connection); });
+    return;
+  }
+  take_apart(connection);
+}
+
+void World::take_apart(Connection& c) {
+  if (c.silent) return;
+  if (!c.upgraded) {
+    const std::size_t end = c.from_client.find("\r\n\r\n");
+    if (end == std::string::npos) return;
+    answer_upgrade(c, end + 4);
+  }
+  while (c.upgraded && c.from_client.size() >= 6) {
+    const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(c.from_client[i]); };
+    ONRUSH_CHECK((byte(0) & 0xf0) == 0x80 && (byte(1) & 0x80) != 0);  // FIN, no RSV, masked
+    std::size_t length = byte(1) & 127, head = 2;
+    if (length == 126)
+      length = std::size_t{byte(2)} << 8 | byte(3), head = 4;
+    else
+      ONRUSH_CHECK(length < 126);
+    if (c.from_client.size() < head + 4 + length) return;
+    std::string payload = c.from_client.substr(head + 4, length);
+    for (std::size_t i = 0; i < length; ++i)
+      payload[i] = static_cast<char>(static_cast<std::uint8_t>(payload[i]) ^ byte(head + i % 4));
+    const std::uint8_t opcode = byte(0) & 15;
+    c.from_client.erase(0, head + 4 + length);
+    message(c, opcode, payload);
+  }
+}
+
+void World::answer_upgrade(Connection& c, std::size_t head_bytes) {
+  const std::string head = c.from_client.substr(0, head_bytes);
+  c.from_client.erase(0, head_bytes);
+  const std::string field = "Sec-WebSocket-Key: ";
+  const std::size_t key = head.find(field);
+  ONRUSH_CHECK(head.starts_with("GET ") && key != std::string::npos);
+  c.path = head.substr(4, head.find(' ', 4) - 4);
+  if (c.refuse_upgrade) return send(c, "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n", true);
+  c.upgraded = true;
+  ++handshakes_;
+  send(c, fmt::format("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                      "Sec-WebSocket-Accept: {}\r\n\r\n",
+                      accept_of(head.substr(key + field.size(), 24))));
+}
+
+void World::message(Connection& c, std::uint8_t opcode, const std::string& payload) {
+  if (opcode == 8) {
+    if (!c.mute) send(c, server_frame(8, payload.substr(0, 2)), true);
+    return;
+  }
+  if (opcode != 1 && opcode != 2) return;
+  ++messages_in_;
+  if (c.path == "/broadcast") {
+    if (payload == "broadcast") broadcast();
+    return;
+  }
+  if (c.path == "/echo") reply(c, server_frame(opcode, payload));
+}
+
+void World::reply(Connection& c, const std::string& frame) {
+  if (c.replies_to_reset == 0) {
+    send(c, frame.substr(0, frame.size() / 2));
+    return reset(c);
+  }
+  if (c.replies_to_close == 0) return send(c, server_frame(8, "\x03\xf3 overloaded"), true);
+  --c.replies_to_reset;
+  --c.replies_to_close;
+  ++messages_out_;
+  send(c, frame);
+}
+
+void World::broadcast() {
+  ++sequence_;
+  const std::int64_t batch_us = kWall0_us + now_ns_ / 1000;
+  for (const auto& [descriptor, c] : connections_) {
+    if (c->gone || !c->upgraded || c->path != "/broadcast") continue;
+    ++messages_out_;
+    send(*c, server_frame(1, fmt::format(R"({{"seq":{},"batch_us":{},"sent_us":{}}})", sequence_, batch_us,
+                                         batch_us)));
+  }
+}
+
+void World::send(Connection& connection, const std::string& bytes, bool then_end) {
+  std::int64_t& last = last_arrival_ns_[-connection.descriptor];
+  last = std::max(last + 1, now_ns_ + delay_ns());
+  at(last, [&connection, bytes, then_end] {
+    if (connection.gone) return;
+    connection.to_client += bytes;
+    connection.ended |= then_end;
+    connection.network->tell(connection, true, false);
+  });
+}
+
+void World::reset(Connection& connection) {
+  std::int64_t& last = last_arrival_ns_[-connection.descriptor];
+  connection.silent = true;
+  at(++last, [&connection] {
+    connection.error = ECONNRESET;
+    connection.network->tell(connection, true, true);
+  });
+}
+
+}  // namespace onrush::simulation

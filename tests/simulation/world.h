@@ -1,0 +1,150 @@
+// A network and its target in virtual time, replayed from a seed.
+//
+// Why: faults that real networks show once a week happen here on demand, and an hour passes in seconds. The
+// target is written without our frame decoder, so that it does not share its mistakes. Owner: the test, one
+// thread. Always: nothing happens without the clock being moved to it; the same seed gives the same run.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agent/network.h"
+#include "core/random.h"
+
+namespace onrush::simulation {
+
+/// How likely each misfortune is for a connection, 0 to 1.
+struct Faults {
+  double refuse = 0;  ///< ECONNREFUSED
+  double silent = 0;  ///< accepts and never answers the upgrade
+  double status_503 = 0;
+  double reset_mid_frame = 0;  ///< RST in the middle of one of its replies
+  double one_byte_reads = 0;   ///< every read of the client gives one byte
+  double short_writes = 0;     ///< writes of the client take a byte or some, or none for a while
+  double close_1011 = 0;       ///< closes instead of one of its replies
+  double mute_on_close = 0;    ///< never answers a close frame
+};
+
+class World;
+
+/// One connection, seen from both ends.
+struct Connection {
+  int descriptor = 0;
+  class SimulatedNetwork* network = nullptr;
+  SocketToken token;
+  bool established = false;
+  bool gone = false;        ///< the client has closed it
+  int error = 0;            ///< the client's next read or finish_connect gives it
+  std::string to_client;    ///< arrived, not read
+  bool ended = false;       ///< the target's FIN has arrived
+  bool wants_room = false;  ///< the client was told EAGAIN
+  // The target's end.
+  std::string path;
+  std::string from_client;  ///< arrived, not taken apart
+  bool upgraded = false;
+  bool refuse = false, silent = false, refuse_upgrade = false, one_byte = false, short_writes = false,
+       mute = false;
+  int replies_to_reset = -1;  ///< how many replies come before the fault; -1 = never
+  int replies_to_close = -1;
+};
+
+class SimulatedNetwork final : public Network {
+ public:
+  SimulatedNetwork(World& world, std::int64_t wall_skew_us) : world_{world}, wall_skew_us_{wall_skew_us} {}
+
+  [[nodiscard]] std::int64_t now_ns() noexcept override;
+  [[nodiscard]] std::int64_t wall_us() noexcept override;
+  [[nodiscard]] std::int64_t thread_cpu_ns() noexcept override { return 0; }
+  [[nodiscard]] std::span<const NetworkEvent> wait(std::int64_t until_ns) noexcept override;
+  void wake() noexcept override { woken_ = true; }
+  [[nodiscard]] int connect(const Endpoint& local, const Endpoint& remote,
+                            SocketToken token) noexcept override;
+  [[nodiscard]] int finish_connect(int descriptor) noexcept override;
+  [[nodiscard]] std::ptrdiff_t read(int descriptor, std::span<std::uint8_t> into) noexcept override;
+  [[nodiscard]] std::ptrdiff_t write(int descriptor, std::span<const std::uint8_t> bytes) noexcept override;
+  void close(int descriptor, bool reset) noexcept override;
+
+  /// Something waits for its worker, or its wait is over at `now`.
+  [[nodiscard]] bool is_due(std::int64_t now) const noexcept {
+    return busy_ || woken_ || !pending_.empty() || until_ns_ <= now;
+  }
+  [[nodiscard]] std::int64_t until_ns() const noexcept { return until_ns_; }
+  void tell(const Connection& connection, bool readable, bool writable);
+
+ private:
+  World& world_;
+  std::int64_t wall_skew_us_;
+  std::int64_t until_ns_ = 0;
+  bool woken_ = false;
+  bool busy_ =
+      true;  ///< the turn since the last wait had something to do, so it may want to be woken earlier
+  std::map<int, NetworkEvent> pending_;  ///< by descriptor
+  std::vector<NetworkEvent> events_;
+};
+
+class World {
+ public:
+  static constexpr std::int64_t kWall0_us = 1'700'000'000'000'000;
+
+  explicit World(std::uint64_t seed, Faults faults = {}) : random_{seed}, faults_{faults} {}
+
+  [[nodiscard]] std::int64_t now_ns() const noexcept { return now_ns_; }
+  /// When the next thing happens in the network; a large value if nothing will.
+  [[nodiscard]] std::int64_t next_ns() const noexcept;
+  /// Moves the clock and lets happen what is due.
+  void move_to(std::int64_t at_ns);
+  void at(std::int64_t at_ns, std::function<void()> what) { agenda_.emplace(at_ns, std::move(what)); }
+
+  /// The target does nothing in [from, until), then everything that has come meanwhile.
+  void freeze(std::int64_t from_ns, std::int64_t until_ns) {
+    frozen_from_ns_ = from_ns, frozen_until_ns_ = until_ns;
+  }
+
+  [[nodiscard]] std::size_t open_sockets() const noexcept { return open_sockets_; }
+  /// What the target counted, data messages.
+  [[nodiscard]] std::uint64_t messages_in() const noexcept { return messages_in_; }
+  [[nodiscard]] std::uint64_t messages_out() const noexcept { return messages_out_; }
+  [[nodiscard]] std::uint64_t handshakes() const noexcept { return handshakes_; }
+
+  // The network's side.
+  Connection& add(SimulatedNetwork& network, SocketToken token);
+  Connection& connection(int descriptor);
+  void close(Connection& connection);
+  void carry(Connection& connection, std::string bytes);
+  Random& random() noexcept { return random_; }
+
+ private:
+  [[nodiscard]] bool happens(double chance) { return random_.unit() < chance; }
+  [[nodiscard]] std::int64_t delay_ns() { return random_.between(20'000, 80'000); }
+  void decide_fate(Connection& connection);
+  void arrived(Connection& connection, const std::string& bytes);
+  void take_apart(Connection& connection);
+  void answer_upgrade(Connection& connection, std::size_t head_bytes);
+  void message(Connection& connection, std::uint8_t opcode, const std::string& payload);
+  void reply(Connection& connection, const std::string& frame);
+  void broadcast();
+  void send(Connection& connection, const std::string& bytes, bool then_end = false);
+  void reset(Connection& connection);
+
+  std::int64_t now_ns_ = 1'000'000'000;
+  std::int64_t frozen_from_ns_ = 0;
+  std::int64_t frozen_until_ns_ = 0;
+  Random random_;
+  Faults faults_;
+  std::multimap<std::int64_t, std::function<void()>> agenda_;
+  std::map<int, std::unique_ptr<Connection>> connections_;
+  std::map<int, std::int64_t>
+      last_arrival_ns_;  ///< keeps the bytes of a connection in order; key: +fd out, -fd in
+  int next_descriptor_ = 3;
+  std::size_t open_sockets_ = 0;
+  std::uint64_t sequence_ = 0;
+  std::uint64_t messages_in_ = 0;
+  std::uint64_t messages_out_ = 0;
+  std::uint64_t handshakes_ = 0;
+};
+
+}  // namespace onrush::simulation
