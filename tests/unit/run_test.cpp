@@ -58,6 +58,13 @@ class RunTest : public testing::Test {
     at(cell.counters, Counter::attempted) = at(cell.counters, Counter::opened) = opened;
     at(cell.counters, Counter::closed) = closed;
     open[agent] += opened - closed;
+    const auto sample = [&cell](Time time, std::uint64_t count) {
+      Histogram samples;
+      samples.record_many(1'000, count);
+      if (count > 0) cell.times.push_back({time, samples.encode(), samples.exact()});
+    };
+    sample(Time::handshake, opened);
+    sample(Time::session, closed);
     s.cells.push_back(cell);
     s.gauges.open = open[agent];
     s.last = last;
