@@ -154,7 +154,7 @@ int ControlLink::serve_attached() {
 
 // The stream is over: why, and what becomes of the run.
 int ControlLink::leave() {
-  stream_->context.TryCancel();
+  if (!stream_->is_over()) stream_->context.TryCancel();
   stream_->reader.join();
   const grpc::Status status = stream_->writer->Finish();
   if (status.error_code() == grpc::StatusCode::FAILED_PRECONDITION) {
@@ -200,7 +200,7 @@ void ControlLink::heard(const FromCoordinator& message) {
 void ControlLink::prepare(const Prepare& message) {
   spdlog::info("run {}: share {} of {}", message.run, message.share.index + 1, message.share.count);
   run_.reset();
-  auto run = AgentRun::prepare(message, settings_, make_epoll_network);
+  auto run = AgentRun::prepare(message, settings_, [](std::uint32_t) { return EpollNetwork::make(); });
   if (!run) {
     for (const std::string& reason : run.error()) spdlog::error("{}", reason);
     return send(Refused{run.error()});

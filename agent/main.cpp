@@ -91,6 +91,7 @@ int main(int argc, char** argv) {
   if (!source_addresses.empty()) hello.source_addresses.push_back(source_addresses);
   const AgentSettings settings{.workers = workers,
                                .descriptor_limit = hello.descriptor_limit,
-                               .memory_available_bytes = hello.memory_available_bytes};
+                               .memory_available_bytes = hello.memory_available_bytes,
+                               .name = name};
   return ControlLink{coordinator, hello, settings, end_asked}.serve();
 }

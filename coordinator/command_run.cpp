@@ -26,7 +26,7 @@
 namespace onrush {
 namespace {
 
-constexpr std::uint64_t kMostAgents = 1000;
+constexpr std::uint32_t kMostAgents = 1000;
 constexpr const char* kResults = "onrush-results";
 constexpr const char* kHttpDefault = "127.0.0.1:7080";
 
@@ -50,9 +50,13 @@ class Watcher {
     if (const auto* file = std::get_if<RunFile>(&event)) files_[file->name] += file->content;
   }
 
-  void say(std::string_view line) {
-    if (terminal_) return terminal_->log(line);
-    fmt::print(stderr, "{}{}", line, !line.empty() && line.back() == '\n' ? "" : "\n");
+  void say(std::string_view text) {
+    if (!text.empty() && text.back() == '\n') text.remove_suffix(1);
+    for (std::size_t end = 0; end != std::string_view::npos;) {
+      end = text.find('\n');
+      say_line(text.substr(0, end));
+      if (end != std::string_view::npos) text.remove_prefix(end + 1);
+    }
   }
 
   /// Writes the files and prints the summary. Error: a result that could not be written.
@@ -68,6 +72,11 @@ class Watcher {
   }
 
  private:
+  void say_line(std::string_view line) {
+    if (terminal_) return terminal_->log(line);
+    fmt::print(stderr, "{}\n", line);
+  }
+
   std::optional<std::string> write_files() {
     std::error_code error;
     std::filesystem::create_directories(out_, error);
@@ -115,9 +124,8 @@ Expected<Embedded, std::string> embed(const RunArguments& arguments, std::uint32
 // it is the one that refuses, with the remedy.
 std::uint32_t agents_for(const Plan& plan) {
   const double peak = static_cast<double>(peak_users(plan)) + peak_arrival_sessions(plan);
-  const std::uint64_t agents =
-      agents_needed(static_cast<std::uint64_t>(peak), raise_descriptor_limit()).value_or(1);
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(agents, kMostAgents));
+  const std::uint32_t agents = agents_needed(static_cast<std::uint64_t>(peak), raise_descriptor_limit());
+  return std::clamp(agents, 1U, kMostAgents);
 }
 
 }  // namespace

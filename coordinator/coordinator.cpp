@@ -8,7 +8,6 @@
 #include "coordinator/http_server.h"
 #include "coordinator/services.h"
 #include "core/address.h"
-#include "proto/convert.h"
 
 namespace onrush {
 namespace {
@@ -18,14 +17,6 @@ using namespace std::chrono_literals;
 // Stage ends and live views are due to a few hundredths of a second.
 constexpr std::chrono::milliseconds kTick = 20ms;
 constexpr std::chrono::seconds kPageDeadline = 2s;
-
-void set_keepalive(grpc::ServerBuilder& builder) {
-  // Agents ping every 20 s; the default would answer that with GOAWAY too_many_pings (cases P099).
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  // Without this a second coordinator on the same port would share it silently.
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-}
 
 }  // namespace
 
@@ -58,10 +49,8 @@ struct Coordinator::Edges {
 
   EventLoop loop;
   RunControl control;
-  ControlService control_service{loop, control};
-  RunsService runs_service{loop, control};
   std::unique_ptr<HttpServer> http;
-  std::unique_ptr<grpc::Server> server;
+  std::unique_ptr<Services> services;
   std::thread thread;  ///< the loop's
 };
 
@@ -81,18 +70,11 @@ Expected<std::unique_ptr<Coordinator>, std::string> Coordinator::start(const Set
     made->http_address_ = edges.http->address();
     edges.control.serves_http_at(made->http_address_);
   }
-  grpc::ServerBuilder builder;
-  int port = 0;
-  builder.AddListeningPort(settings.listen, grpc::InsecureServerCredentials(), &port);
-  builder.RegisterService(&edges.control_service);
-  builder.RegisterService(&edges.runs_service);
-  builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
-  set_keepalive(builder);
-  edges.server = builder.BuildAndStart();
-  if (edges.server == nullptr || port == 0)
+  edges.services = Services::start(settings.listen, edges.loop, edges.control);
+  if (edges.services == nullptr)
     return Unexpected{"cannot listen on " + settings.listen +
                       " for agents: is the port taken, the address ours?"};
-  made->control_address_ = join_host_port({listen->host, static_cast<std::uint16_t>(port)});
+  made->control_address_ = join_host_port({listen->host, edges.services->port()});
   edges.thread = std::thread{[&edges] { edges.loop.run(kTick, [&edges] { edges.control.tick(); }); }};
   return made;
 }
@@ -100,7 +82,7 @@ Expected<std::unique_ptr<Coordinator>, std::string> Coordinator::start(const Set
 Coordinator::~Coordinator() {
   if (!edges_) return;
   edges_->http.reset();
-  if (edges_->server) edges_->server->Shutdown(std::chrono::system_clock::now());
+  edges_->services.reset();
   edges_->loop.stop();
   if (edges_->thread.joinable()) edges_->thread.join();
 }

@@ -8,8 +8,13 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
+#include "coordinator/exposition.h"
+#include "coordinator/report.h"
+#include "core/address.h"
 #include "core/plan_yaml.h"
 #include "core/source_block.h"
 #include "proto/host_facts.h"
@@ -23,8 +28,11 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kGatherDeadline = 15 * kSecond;
 constexpr std::int64_t kTellInterval = kSecond / 4;
 
-constexpr int kRefused = 3;
-constexpr int kBadPlan = 2;
+// Well below gRPC's limit of a message, and enough that a file is a few events.
+constexpr std::size_t kFilePiece = 1024 * 1024;
+
+const int kRefused = exit_code(Verdict::refused);
+const int kInterrupted = exit_code(Verdict::interrupted);
 
 std::tm utc_now() { return fmt::gmtime(std::chrono::system_clock::now()); }
 
@@ -79,7 +87,7 @@ FollowerId RunControl::submitted(const Submission& submission, Follower follower
   Expected<Plan, std::vector<Diagnostic>> plan =
       read_plan({.file = text.file, .yaml = text.yaml, .settings = text.settings, .target = text.target});
   if (!plan) {
-    follower(RunRejected{render(text.file, plan.error()), kBadPlan});
+    follower(RunRejected{render(text.file, plan.error()), kExitBadPlan});
     return id;
   }
   follower_ = std::move(follower);
@@ -91,7 +99,7 @@ FollowerId RunControl::submitted(const Submission& submission, Follower follower
 
 void RunControl::stop_asked(FollowerId id, const std::string& why, bool at_once) {
   if (id != follower_id_ || is_idle()) return;
-  if (waiting_) return reject("stopped before the run began", 130);
+  if (waiting_) return reject("stopped before the run began", kInterrupted);
   run_->interrupt(why, at_once, monotonic_ns());
   deliver();
 }
@@ -104,7 +112,7 @@ void RunControl::follower_gone(FollowerId id) {
 }
 
 void RunControl::stop(const std::string& why) {
-  if (waiting_) return reject(why, 130);
+  if (waiting_) return reject(why, kInterrupted);
   if (!run_) return;
   run_->interrupt(why, false, monotonic_ns());
   deliver();
@@ -145,7 +153,12 @@ void RunControl::begin(const std::vector<AgentId>& ids) {
   for (const AgentId id : ids) hellos_.push_back(*fleet_.hello(id));
   const std::vector<SourceBlock> blocks = deal_source_blocks(hellos_, waiting.plan.target.host);
   std::vector<RunAgent> agents;
-  for (std::size_t i = 0; i < ids.size(); ++i) agents.push_back({hellos_[i].name, blocks[i]});
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const auto is_on_host = [&](const Hello& other) { return other.boot_id == hellos_[i].boot_id; };
+    const auto on_host = std::count_if(hellos_.begin(), hellos_.end(), is_on_host);
+    agents.push_back({hellos_[i].name, blocks[i], static_cast<std::uint32_t>(on_host)});
+  }
+  plan_yaml_ = waiting.submission.plan.yaml;
   const std::string id = fmt::format("{:%Y%m%d-%H%M%S}-{}", utc_now(), waiting.plan.name);
   started_ = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", utc_now());
   run_ = std::make_unique<Run>(id, std::move(waiting.plan), waiting.submission.plan, std::move(agents));
@@ -184,6 +197,82 @@ void RunControl::reject(const std::string& why, int exit_code) {
   waiting_.reset();
   follower_ = nullptr;
   follower_id_ = 0;
+}
+
+void RunControl::finish() {
+  const std::int64_t now = monotonic_ns();
+  observer_.reset();
+  tell(run_->live(now));
+  if (!run_->events().refused.empty() && run_->duration_us(now) == 0) {
+    const std::string why = fmt::format("{}", fmt::join(run_->events().refused, "\n"));
+    spdlog::warn("run {} is refused: {}", run_->id(), why);
+    run_.reset();
+    return reject(why, kRefused);
+  }
+  const Aggregate& aggregate = run_->aggregate();
+  last_decision_ = decide(run_->events(), aggregate);
+  std::set<std::string> kernels;
+  for (const Hello& hello : hellos_) kernels.insert(hello.boot_id);
+  RunFacts facts{.run = run_->id(),
+                 .started = started_,
+                 .duration_us = run_->duration_us(now),
+                 .hosts = static_cast<std::uint32_t>(kernels.size()),
+                 .clock_error_us = std::nullopt,
+                 .decision = last_decision_};
+  // Agents on the coordinator's own kernel, and a target on loopback, read one clock.
+  if (kernels == std::set<std::string>{boot_id()} && is_loopback(run_->plan().target.host))
+    facts.clock_error_us = 0;
+  hand_over("summary.json", summary_json(facts, aggregate));
+  hand_over("series.csv", series_csv(aggregate));
+  hand_over("histograms.json", histograms_json(run_->id(), aggregate));
+  hand_over("plan.yaml", plan_yaml_);
+  spdlog::info("run {} {}", run_->id(), name(last_decision_.verdict));
+  tell(RunFinished{exit_code(last_decision_.verdict)});
+  last_ = std::move(run_);
+  follower_ = nullptr;
+  follower_id_ = 0;
+}
+
+// To whoever follows; with nobody there, into the coordinator's own results.
+void RunControl::hand_over(const std::string& name, const std::string& content) {
+  if (follower_) {
+    for (std::size_t begin = 0; begin < content.size(); begin += kFilePiece)
+      tell(RunFile{name, content.substr(begin, kFilePiece)});
+    return;
+  }
+  const std::filesystem::path folder = std::filesystem::path{settings_.results} / run_->id();
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  std::ofstream file{folder / name, std::ios::binary | std::ios::trunc};
+  file << content;
+  if (!file.flush()) spdlog::error("cannot write {}", (folder / name).string());
+}
+
+std::string RunControl::metrics() const {
+  const Run* run = shown();
+  if (run == nullptr) return exposition_text_idle();
+  const std::string verdict = run->state() == RunState::finished ? name(last_decision_.verdict) : "";
+  return exposition_text(run->aggregate(), run->live(monotonic_ns()), verdict);
+}
+
+std::string RunControl::status() const {
+  nlohmann::json status{{"version", ONRUSH_VERSION}, {"agents", nlohmann::json::array()}};
+  for (const AgentId id : fleet_.introduced()) {
+    const Hello& hello = *fleet_.hello(id);
+    status["agents"].push_back({{"name", hello.name}, {"host", hello.host}, {"workers", hello.workers}});
+  }
+  if (const Run* run = shown()) {
+    const Live live = run->live(monotonic_ns());
+    status["run"] = {{"run", live.run},
+                     {"state", live.state},
+                     {"elapsed_us", live.elapsed_us},
+                     {"open", live.open},
+                     {"failed", live.failed},
+                     {"lost", live.lost},
+                     {"wanted", live.wanted},
+                     {"stage", live.stages.at(live.stage)}};
+  }
+  return status.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 std::optional<std::uint32_t> RunControl::member(AgentId id) const {

@@ -17,6 +17,7 @@
 #include "coordinator/observer.h"
 #include "coordinator/run_event.h"
 #include "core/run.h"
+#include "core/verdict.h"
 
 namespace onrush {
 
@@ -68,6 +69,7 @@ class RunControl {
   void deliver();
   void finish();
   void hand_over(const std::string& name, const std::string& content);
+  [[nodiscard]] const Run* shown() const noexcept { return run_ ? run_.get() : last_.get(); }
   void tell(const RunEvent& event);
   void reject(const std::string& why, int exit_code);
   [[nodiscard]] std::optional<std::uint32_t> member(AgentId id) const;
@@ -78,11 +80,11 @@ class RunControl {
   std::optional<Waiting> waiting_;
   std::unique_ptr<Run> run_;
   std::unique_ptr<Run> last_;  ///< finished; kept for /metrics until the next one begins
-  int last_exit_code_ = 0;
-  std::string last_verdict_;
+  Decision last_decision_;
   std::vector<AgentId> members_;  ///< of run_, by share
   std::vector<Hello> hellos_;     ///< of the members
   std::unique_ptr<Observer> observer_;
+  std::string plan_yaml_;
   std::string started_;  ///< ISO 8601, UTC
   std::int64_t told_ns_ = 0;
   Follower follower_;

@@ -1,5 +1,6 @@
 #include "coordinator/services.h"
 
+#include <chrono>
 #include <utility>
 
 #include "coordinator/service_stream.h"
@@ -55,6 +56,14 @@ proto::RunEvent to_proto(const RunEvent& event) {
   return to;
 }
 
+void set_keepalive(grpc::ServerBuilder& builder) {
+  // Agents ping every 20 s; the default would answer that with GOAWAY too_many_pings (cases P099).
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  // Without this a second coordinator on the same port would share it silently.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+}
+
 Follower follower_on(const std::shared_ptr<RunStream>& stream) {
   return [stream](const RunEvent& event) {
     stream->send(to_proto(event));
@@ -107,6 +116,25 @@ grpc::ServerBidiReactor<proto::RunRequest, proto::RunEvent>* RunsService::Submit
            },
        .gone = [this, follower] { loop_.post([this, follower] { control_.follower_gone(*follower); }); }});
   return stream.get();
+}
+
+std::unique_ptr<Services> Services::start(const std::string& address, EventLoop& loop, RunControl& control) {
+  std::unique_ptr<Services> services{new Services{loop, control}};
+  grpc::ServerBuilder builder;
+  int port = 0;
+  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
+  builder.RegisterService(&services->control_service_);
+  builder.RegisterService(&services->runs_service_);
+  builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  set_keepalive(builder);
+  services->server_ = builder.BuildAndStart();
+  if (services->server_ == nullptr || port == 0) return nullptr;
+  services->port_ = static_cast<std::uint16_t>(port);
+  return services;
+}
+
+Services::~Services() {
+  if (server_) server_->Shutdown(std::chrono::system_clock::now());
 }
 
 }  // namespace onrush

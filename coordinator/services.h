@@ -4,7 +4,9 @@
 // Owner: started and ended by Coordinator; its callbacks run on gRPC's threads and only post to the loop.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <string>
 
 #include "control.grpc.pb.h"
 #include "coordinator/event_loop.h"
@@ -32,6 +34,26 @@ class RunsService final : public proto::Runs::CallbackService {
  private:
   EventLoop& loop_;
   RunControl& control_;
+};
+
+/// Both services, listening.
+class Services {
+ public:
+  /// Listens on HOST:PORT (port 0: any). Null if it cannot.
+  static std::unique_ptr<Services> start(const std::string& address, EventLoop& loop, RunControl& control);
+  /// Cuts every stream.
+  ~Services();
+
+  [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+
+ private:
+  Services(EventLoop& loop, RunControl& control)
+      : control_service_{loop, control}, runs_service_{loop, control} {}
+
+  ControlService control_service_;
+  RunsService runs_service_;
+  std::unique_ptr<grpc::Server> server_;
+  std::uint16_t port_ = 0;
 };
 
 }  // namespace onrush

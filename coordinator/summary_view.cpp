@@ -80,7 +80,7 @@ Lines header(const Json& summary, const ViewStyle& style) {
 
 // The value's unit is the expression's; times are kept in us, shares as fractions.
 std::string shown_value(const Json& threshold) {
-  if (const std::string given = text(threshold, "value_text"); !given.empty()) return given;
+  if (std::string given = text(threshold, "value_text"); !given.empty()) return given;
   const std::optional<double> value = number(threshold, "value");
   if (!value) return "no samples";
   const std::string expression = text(threshold, "expression");

@@ -103,19 +103,26 @@ void Terminal::flush_log() {
   if (waiting_log_.empty()) return;
   const Size now = size();
   const bool drawn = !drawn_widths_.empty();
-  std::string out = drawn ? go_to_top(now.columns) + "\x1b[J" : "";
-  out += std::exchange(waiting_log_, {});
-  drawn_widths_.clear();
+  const std::string out = take_away(now) + std::exchange(waiting_log_, {});
   write_all(drawn ? out + frame(now) : out);
 }
 
 void Terminal::finish() {
   const std::lock_guard lock{mutex_};
   finished_ = true;
-  std::string out;
-  if (!drawn_widths_.empty()) out = go_to_top(size().columns) + "\x1b[J";
-  drawn_widths_.clear();
+  const std::string out = take_away(size());
   write_all(out + std::exchange(waiting_log_, {}));
+}
+
+// Line by line: to clear all from the top of the screen puts it into the scrollback of some terminals.
+std::string Terminal::take_away(Size size) {
+  if (drawn_widths_.empty()) return {};
+  const int rows = std::min(rows_drawn(size.columns), size.rows - 1);
+  std::string out = go_to_top(size.columns);
+  for (int row = 0; row < rows; ++row) out += "\x1b[2K\r\n";
+  out += "\x1b[2K";
+  drawn_widths_.clear();
+  return rows > 0 ? out + "\x1b[" + std::to_string(rows) + "A" : out;
 }
 
 bool Terminal::is_ready() const {
@@ -133,16 +140,20 @@ bool Terminal::in_background() const {
   return foreground != -1 && foreground != ::getpgrp();
 }
 
-// A terminal that became narrower has broken the block's lines; counting the pieces finds its first row
-// again.
-std::string Terminal::go_to_top(int columns) const {
+// A terminal that became narrower has broken the block's lines; counting the pieces finds its first row.
+int Terminal::rows_drawn(int columns) const {
   int rows = 0;
   for (const int width : drawn_widths_) rows += std::max(1, (width + columns - 1) / columns);
+  return rows;
+}
+
+std::string Terminal::go_to_top(int columns) const {
+  const int rows = rows_drawn(columns);
   return rows > 0 ? "\r\x1b[" + std::to_string(rows) + "A" : "\r";
 }
 
-// Each line is overwritten and its rest cleared, then what is below: no flicker, since nothing is blank in
-// between.
+// One write, so nothing flickers. A line is cleared before it is written, not after: some terminals (tmux)
+// remember how far a line was ever written, and would break it there when they become narrower.
 std::string Terminal::frame(Size size) {
   // One column stays free: in the last one some terminals wrap at once, others with the next character.
   const ViewStyle style{true, size.columns - 1, options_.unicode};
@@ -153,7 +164,7 @@ std::string Terminal::frame(Size size) {
   std::string out = go_to_top(size.columns);
   drawn_widths_.clear();
   for (const Line& line : lines) {
-    out.append(line.render(style)).append("\x1b[K\r\n");
+    out.append("\x1b[2K").append(line.render(style)).append("\r\n");
     drawn_widths_.push_back(std::min(line.width(), style.width));
   }
   return out + "\x1b[J";

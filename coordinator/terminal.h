@@ -60,7 +60,9 @@ class Terminal {
   };
   [[nodiscard]] Size size() const;
   [[nodiscard]] bool in_background() const;
+  [[nodiscard]] int rows_drawn(int columns) const;
   [[nodiscard]] std::string go_to_top(int columns) const;
+  [[nodiscard]] std::string take_away(Size size);
   [[nodiscard]] std::string frame(Size size);
   [[nodiscard]] bool is_ready() const;
   void flush_log();

@@ -1,14 +1,15 @@
 #include "core/address.h"
 
-#include <charconv>
-
 #include <fmt/format.h>
+
+#include <charconv>
 
 namespace onrush {
 
 Expected<HostPort, std::string> parse_host_port(std::string_view text) {
   const auto wrong = [&](std::string_view what) {
-    return Unexpected{fmt::format("'{}' {}; write HOST:PORT, for example 127.0.0.1:7070 or [::1]:7070", text, what)};
+    return Unexpected{
+        fmt::format("'{}' {}; write HOST:PORT, for example 127.0.0.1:7070 or [::1]:7070", text, what)};
   };
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) return wrong("has no port");

@@ -1,5 +1,5 @@
-// What coordinator and agents say to each other, as plain values: proto/ converts them to and from the wire, the
-// simulation passes them on directly, lost, doubled and late as the seed wants.
+// What coordinator and agents say to each other, as plain values: proto/ converts them to and from the wire,
+// the simulation passes them on directly, lost, doubled and late as the seed wants.
 //
 // The order in a run:   agent                        coordinator
 //                       Hello                     ->
@@ -30,7 +30,8 @@ namespace onrush {
 struct Hello {
   std::string version;
   std::string name;
-  std::uint64_t start_number = 0;  ///< differs each time a process starts; name + start number is the identity
+  std::uint64_t start_number =
+      0;  ///< differs each time a process starts; name + start number is the identity
   std::string host;
   std::string boot_id;  ///< equal on one kernel: then both monotonic clocks are one
   std::uint32_t pid = 0;
@@ -46,7 +47,8 @@ struct Welcome {
   std::string boot_id;
 };
 
-/// Four-timestamp clock probe: t1 sent and t4 received by the agent, t2 received and t3 sent by the coordinator.
+/// Four-timestamp clock probe: t1 sent and t4 received by the agent, t2 received and t3 sent by the
+/// coordinator.
 struct Probe {
   std::int64_t t1_ns = 0;
 };
@@ -76,6 +78,7 @@ struct Prepare {
   PlanText plan;
   Share share{0, 1};
   SourceBlock source;
+  std::uint32_t agents_on_host = 1;  ///< this one included: they share the machine's memory
 };
 
 struct Ready {
@@ -86,7 +89,7 @@ struct Refused {
 };
 
 struct Start {
-  std::int64_t at_ns = 0;       ///< coordinator's monotonic clock
+  std::int64_t at_ns = 0;  ///< coordinator's monotonic clock
 };
 struct StageSettled {
   std::uint32_t stage = 0;

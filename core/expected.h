@@ -22,7 +22,8 @@ Unexpected(E) -> Unexpected<E>;
 template <class T, class E>
 class [[nodiscard]] Expected {
  public:
-  Expected(T value) : held_{std::in_place_index<0>, std::move(value)} {}  // NOLINT(google-explicit-constructor)
+  Expected(T value)
+      : held_{std::in_place_index<0>, std::move(value)} {}  // NOLINT(google-explicit-constructor)
   template <class F>
   Expected(Unexpected<F> reason)  // NOLINT(google-explicit-constructor)
       : held_{std::in_place_index<1>, std::move(reason.error)} {}

@@ -1,7 +1,7 @@
 // Why a connection, a request or a message failed: the key of the error table.
 //
-// Why: "bad handshake" for everything helps nobody. Phase x cause x detail names what happened; `ours` separates the
-// generator's own limits from the target's faults. Owner: constant data and values.
+// Why: "bad handshake" for everything helps nobody. Phase x cause x detail names what happened; `ours`
+// separates the generator's own limits from the target's faults. Owner: constant data and values.
 #pragma once
 
 #include <cstdint>
@@ -14,26 +14,26 @@ enum class Phase : std::uint8_t { connect, upgrade, request, open, close };
 
 enum class Cause : std::uint8_t {
   none,
-  system,             ///< a system call failed; detail = errno
-  timeout,            ///< no answer within the step's time; detail = seconds
-  refused_status,     ///< HTTP status other than 101; detail = status
-  not_http,           ///< what came is not an HTTP/1.x response head
-  head_too_large,     ///< response head over the limit
-  bad_header,         ///< a header line that RFC 9112 forbids
-  missing_upgrade,    ///< no `Upgrade: websocket`
-  missing_connection, ///< no `upgrade` token in Connection
-  missing_accept,     ///< no Sec-WebSocket-Accept
-  wrong_accept,       ///< it is not the hash of our key
-  unasked_protocol,   ///< a subprotocol that was not offered
-  unasked_extension,  ///< an extension that was not offered
-  end_of_stream,      ///< the peer ended TCP where more was due (1006)
-  self_connect,       ///< TCP connected to its own port
-  cancelled,          ///< the plan ended the attempt before it was done
-  no_port,            ///< our own block of ports is used up
-  peer_close,         ///< a close frame that the plan had not asked for; detail = its code, 1005 if it had none
-  masked_frame,       ///< 1002
-  reserved_bits,      ///< 1002
-  reserved_opcode,    ///< 1002
+  system,              ///< a system call failed; detail = errno
+  timeout,             ///< no answer within the step's time; detail = seconds
+  refused_status,      ///< HTTP status other than 101; detail = status
+  not_http,            ///< what came is not an HTTP/1.x response head
+  head_too_large,      ///< response head over the limit
+  bad_header,          ///< a header line that RFC 9112 forbids
+  missing_upgrade,     ///< no `Upgrade: websocket`
+  missing_connection,  ///< no `upgrade` token in Connection
+  missing_accept,      ///< no Sec-WebSocket-Accept
+  wrong_accept,        ///< it is not the hash of our key
+  unasked_protocol,    ///< a subprotocol that was not offered
+  unasked_extension,   ///< an extension that was not offered
+  end_of_stream,       ///< the peer ended TCP where more was due (1006)
+  self_connect,        ///< TCP connected to its own port
+  cancelled,           ///< the plan ended the attempt before it was done
+  no_port,             ///< our own block of ports is used up
+  peer_close,       ///< a close frame that the plan had not asked for; detail = its code, 1005 if it had none
+  masked_frame,     ///< 1002
+  reserved_bits,    ///< 1002
+  reserved_opcode,  ///< 1002
   bad_control_frame,  ///< fragmented or over 125 bytes; 1002
   bad_fragment,       ///< continuation without start, or start within a message; 1002
   bad_length,         ///< a length with its top bit set or not in its shortest form; 1002
@@ -52,7 +52,8 @@ struct Failure {
   friend auto operator<=>(const Failure&, const Failure&) = default;
 };
 
-/// "refused (ECONNREFUSED)", "503 Service Unavailable", "no answer in 30 s", "closed by peer, 1011 internal error".
+/// "refused (ECONNREFUSED)", "503 Service Unavailable", "no answer in 30 s", "closed by peer, 1011 internal
+/// error".
 [[nodiscard]] std::string describe(const Failure& failure);
 
 /// "connect", "upgrade", ...

@@ -89,7 +89,8 @@ std::optional<std::string> from_base64(std::string_view text) {
       value = value << 6 | static_cast<std::uint32_t>(digit);
     }
     value <<= 6 * (4 - group.size());
-    for (std::size_t j = 0; j + 1 < group.size(); ++j) out += static_cast<char>(value >> (16 - 8 * j));
+    for (std::size_t j = 0; j < 3 && j + 1 < group.size(); ++j)
+      out += static_cast<char>(value >> (16 - 8 * j));
   }
   return out;
 }
@@ -209,7 +210,7 @@ Expected<std::uint64_t, std::string> Histogram::check_encoded(std::string_view v
 }
 
 Expected<std::uint64_t, std::string> Histogram::add_encoded(std::string_view v2, const Exact& exact) {
-  const Expected<std::uint64_t, std::string> checked = check_encoded(v2, exact);
+  Expected<std::uint64_t, std::string> checked = check_encoded(v2, exact);
   if (!checked || *checked == 0) return checked;
   if (*checked > static_cast<std::uint64_t>(INT64_MAX) - count_)
     return Unexpected{std::string{"histogram: counts overflow"}};

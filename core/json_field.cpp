@@ -33,18 +33,42 @@ bool is_harmless(simdjson::error_code error) {
          error == simdjson::NUMBER_ERROR;
 }
 
-// A number, true, false or null with the blanks behind it, as it is written.
-simdjson::simdjson_result<std::string_view> raw_token(ondemand::document& document) {
-  return document.raw_json_token();
-}
-simdjson::simdjson_result<std::string_view> raw_token(ondemand::value& value) {
-  return value.raw_json_token();
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const std::size_t begin = text.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
 }
 
-// A token begins like what it claims to be; this looks at the rest of it.
-bool is_scalar(std::string_view token) {
-  if (token == "true" || token == "false" || token == "null") return true;
-  return token.find_first_not_of("+-.0123456789eE") == std::string_view::npos;
+// RFC 8259 section 6.
+bool is_number(std::string_view text) {
+  std::size_t at = 0;
+  const auto take = [&](char c) { return at < text.size() && text[at] == c ? (++at, true) : false; };
+  const auto take_digits = [&] {
+    const std::size_t begin = at;
+    while (at < text.size() && text[at] >= '0' && text[at] <= '9') ++at;
+    return at > begin;
+  };
+  take('-');
+  if (!take('0') && !take_digits()) return false;
+  if (take('.') && !take_digits()) return false;
+  if (take('e') || take('E')) {
+    if (!take('+')) take('-');
+    if (!take_digits()) return false;
+  }
+  return at == text.size();
+}
+
+std::string_view token_of(ondemand::value& value) { return value.raw_json_token(); }
+std::string_view token_of(ondemand::document&) { return {}; }  // asked of members only
+
+template <class Number>
+std::optional<Number> read_number(std::optional<std::string_view> text) {
+  Number number{};
+  if (!text || !is_number(*text)) return std::nullopt;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
+  if (error != std::errc{} || end != text->data() + text->size()) return std::nullopt;
+  return number;
 }
 
 }  // namespace
@@ -75,6 +99,8 @@ Expected<JsonPointer, std::string> JsonPointer::parse(std::string_view text) {
   return pointer;
 }
 
+// Numbers are read here from how they are written: simdjson's readers of a document that is a single number
+// do not take 20 digits with a blank behind them, and look beyond their buffer at 21.
 struct JsonReader::Parser {
   explicit Parser(std::size_t max_bytes) : parser{max_bytes}, max_message_bytes{max_bytes} {}
 
@@ -84,12 +110,26 @@ struct JsonReader::Parser {
   void visit(const JsonPointer& pointer, Read read) {
     if (!readable) return;
     document.rewind();
-    readable = is_harmless(walk(pointer.tokens_, read));
+    // A document in which simdjson met a fault is given up, and must not even be wound back.
+    readable = is_harmless(walk(pointer.tokens_, read)) && document.is_alive();
+  }
+
+  /// A number, true, false or null as it is written, or what stands in its place.
+  std::optional<std::string_view> scalar(const JsonPointer& pointer) {
+    std::optional<std::string_view> found;
+    if (!readable) return found;
+    if (pointer.tokens_.empty()) return message;
+    visit(pointer, [&](auto& value) {
+      found = trimmed(token_of(value));
+      return simdjson::SUCCESS;
+    });
+    return found;
   }
 
   ondemand::parser parser;
   std::size_t max_message_bytes;
   ondemand::document document;
+  std::string_view message;  ///< without blanks around it
   bool readable = false;
 
  private:
@@ -119,7 +159,10 @@ struct JsonReader::Parser {
     if (!token.index) return simdjson::NO_SUCH_FIELD;
     ondemand::array array;
     if (const auto error = place.get_array().get(array)) return error;
-    return array.at(*token.index);
+    std::size_t index = 0;
+    for (auto element : array)  // array.at() would take a fault on the way for the end
+      if (element.error() != simdjson::SUCCESS || index++ == *token.index) return element;
+    return simdjson::INDEX_OUT_OF_BOUNDS;
   }
 };
 
@@ -132,7 +175,8 @@ JsonReader& JsonReader::operator=(JsonReader&&) noexcept = default;
 bool JsonReader::begin(std::span<const std::uint8_t> message) noexcept {
   Parser& p = *parser_;
   p.readable = false;
-  if (message.empty() || message.size() > p.max_message_bytes) return false;
+  p.message = trimmed({reinterpret_cast<const char*>(message.data()), message.size()});
+  if (p.message.empty() || message.size() > p.max_message_bytes) return false;
   // In powers of two, so that messages that grow byte by byte do not allocate each time.
   if (message.size() > p.parser.capacity()) {
     const std::size_t capacity = std::min(std::bit_ceil(message.size()), p.max_message_bytes);
@@ -144,46 +188,25 @@ bool JsonReader::begin(std::span<const std::uint8_t> message) noexcept {
 }
 
 std::optional<std::uint64_t> JsonReader::number(const JsonPointer& pointer) noexcept {
-  std::optional<std::uint64_t> found;
-  parser_->visit(pointer, [&](auto& value) {
-    std::uint64_t number = 0;
-    const simdjson::error_code error = value.get_uint64().get(number);
-    if (error == simdjson::SUCCESS) found = number;
-    return error;
-  });
-  return found;
+  return read_number<std::uint64_t>(parser_->scalar(pointer));
 }
 
 std::optional<double> JsonReader::real(const JsonPointer& pointer) noexcept {
-  std::optional<double> found;
-  parser_->visit(pointer, [&](auto& value) {
-    double number = 0;
-    const simdjson::error_code error = value.get_double().get(number);
-    if (error == simdjson::SUCCESS) found = number;
-    return error;
-  });
-  return found;
+  return read_number<double>(parser_->scalar(pointer));
 }
 
 std::optional<std::string_view> JsonReader::text(const JsonPointer& pointer) noexcept {
   std::optional<std::string_view> found;
-  parser_->visit(pointer, [&](auto& value) -> simdjson::error_code {
-    ondemand::json_type type;
-    if (const auto error = value.type().get(type)) return error;
+  parser_->visit(pointer, [&](auto& value) {
     std::string_view text;
-    if (type == ondemand::json_type::string) {
-      const simdjson::error_code error = value.get_string().get(text);
-      if (error == simdjson::SUCCESS) found = text;
-      return error;
-    }
-    if (type == ondemand::json_type::object || type == ondemand::json_type::array)
-      return simdjson::INCORRECT_TYPE;
-    if (const auto error = raw_token(value).get(text)) return error;
-    text = text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
-    if (is_scalar(text)) found = text;
-    return simdjson::SUCCESS;
+    const simdjson::error_code error = value.get_string().get(text);
+    if (error == simdjson::SUCCESS) found = text;
+    return error;
   });
-  return found;
+  if (found) return found;
+  found = parser_->scalar(pointer);
+  const bool valid = found && (found == "true" || found == "false" || found == "null" || is_number(*found));
+  return valid ? found : std::nullopt;
 }
 
 }  // namespace onrush

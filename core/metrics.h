@@ -1,7 +1,7 @@
 // Every figure that Onrush takes: one table with name, unit, kind and help, and the enums that index it.
 //
-// Why: the exposition, the report, the plan's expressions and the docs must use the same words, so there is one list.
-// Owner: constant data.
+// Why: the exposition, the report, the plan's expressions and the docs must use the same words, so there is
+// one list. Owner: constant data.
 #pragma once
 
 #include <array>
@@ -41,12 +41,12 @@ enum class Counter : std::uint8_t {
   messages_received,  ///< data messages
   bytes_sent,         ///< on the wire above TCP, handshake and frame headers included
   bytes_received,
-  requests,           ///< messages that wait for a reply
-  failed_requests,    ///< of them, those without a reply in time or whose connection ended
-  delivered,          ///< first copies of broadcasts received by listening users
-  duplicates,         ///< further copies
-  gaps,               ///< broadcasts that a listener skipped and has not received since
-  reordered,          ///< copies that came after a later one
+  requests,         ///< messages that wait for a reply
+  failed_requests,  ///< of them, those without a reply in time or whose connection ended
+  delivered,        ///< first copies of broadcasts received by listening users
+  duplicates,       ///< further copies
+  gaps,             ///< broadcasts that a listener skipped and has not received since
+  reordered,        ///< copies that came after a later one
 };
 inline constexpr std::size_t kCounters = 17;
 

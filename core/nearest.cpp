@@ -40,6 +40,15 @@ bool begins(std::string_view word, std::string_view known) {
   return word.size() >= 4 && known.size() > word.size() && known.substr(0, word.size()) == word;
 }
 
+std::string joined(std::span<const std::string_view> words, std::string_view last) {
+  std::string out;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) out += i + 1 == words.size() ? last : ", ";
+    out += words[i];
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string_view nearest(std::string_view word, std::span<const std::string_view> known) {
@@ -65,14 +74,8 @@ std::string did_you_mean(std::string_view word, std::span<const std::string_view
   return best.empty() ? std::string() : fmt::format("; did you mean '{}'?", best);
 }
 
-std::string any_of(std::span<const std::string_view> words) {
-  std::string out;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (i > 0) out += i + 1 == words.size() ? " or " : ", ";
-    out += words[i];
-  }
-  return out;
-}
+std::string any_of(std::span<const std::string_view> words) { return joined(words, " or "); }
+std::string all_of(std::span<const std::string_view> words) { return joined(words, " and "); }
 
 std::string quoted(std::string_view text) {
   std::string out = "'";

@@ -19,6 +19,9 @@ namespace onrush {
 /// "a, b or c".
 [[nodiscard]] std::string any_of(std::span<const std::string_view> words);
 
+/// "a, b and c".
+[[nodiscard]] std::string all_of(std::span<const std::string_view> words);
+
 /// The text in single quotes, control characters made visible, cut short if long: fit for one line of a
 /// terminal.
 [[nodiscard]] std::string quoted(std::string_view text);

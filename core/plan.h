@@ -1,8 +1,9 @@
 // A plan: the whole test as the user wrote it, checked, in plain values.
 //
-// Why: everything after the parser works on a Plan that cannot be wrong, so nothing after it has to check again.
-// Owner: any thread; made by plan_yaml, never changed afterwards. Durations are nanoseconds, rates items a second.
-// Always: names are unique; indices into `scenarios` are in range; rates and lengths are finite and not negative.
+// Why: everything after the parser works on a Plan that cannot be wrong, so nothing after it has to check
+// again. Owner: any thread; made by plan_yaml, never changed afterwards. Durations are nanoseconds, rates
+// items a second. Always: names are unique; indices into `scenarios` are in range; rates and lengths are
+// finite and not negative.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +28,8 @@ struct BinaryMessage {
 };
 using Message = std::variant<TextMessage, BinaryMessage>;
 
-/// What completes a request: the first message (`any`), the message equal to a text, or the one whose JSON member at
-/// a pointer (RFC 6901) equals a text.
+/// What completes a request: the first message (`any`), the message equal to a text, or the one whose JSON
+/// member at a pointer (RFC 6901) equals a text.
 struct AnyReply {};
 struct TextReply {
   Template text;
@@ -63,7 +64,8 @@ struct RequestStep {
   Reply reply;
   std::int64_t timeout_ns = 30'000'000'000;
 };
-/// Take unsolicited messages until the session ends, or for `for_ns`. The pointers (RFC 6901) are empty when absent.
+/// Take unsolicited messages until the session ends, or for `for_ns`. The pointers (RFC 6901) are empty when
+/// absent.
 struct ListenStep {
   std::string sequence;    ///< member that numbers the broadcasts from 1
   std::string batch_sent;  ///< member with the wall clock when the fan-out began
@@ -74,8 +76,8 @@ struct ListenStep {
 struct ThinkStep {
   Duration time;
 };
-/// Endless when neither `times` nor `for_ns` is set. With `every_ns`, iteration n is due at begin + n * every, and
-/// `for_ns` then means exactly the iterations that are due before it has passed.
+/// Endless when neither `times` nor `for_ns` is set. With `every_ns`, iteration n is due at begin + n *
+/// every, and `for_ns` then means exactly the iterations that are due before it has passed.
 struct RepeatStep {
   std::optional<std::uint32_t> times;
   std::optional<std::int64_t> for_ns;
@@ -89,7 +91,8 @@ struct CloseStep {
 struct DropStep {};  ///< RST, no close handshake
 
 struct Step {
-  std::variant<ConnectStep, SendStep, RequestStep, ListenStep, ThinkStep, RepeatStep, CloseStep, DropStep> what;
+  std::variant<ConnectStep, SendStep, RequestStep, ListenStep, ThinkStep, RepeatStep, CloseStep, DropStep>
+      what;
 };
 
 struct Scenario {
@@ -108,8 +111,8 @@ struct Stage {
   /// ... or for single scenarios.
   std::map<std::uint32_t, double> arrivals_by_scenario;
   std::optional<std::int64_t> over_ns;  ///< the change is a linear ramp this long
-  std::optional<double> rate;           ///< the change starts or stops users at this pace, until all have settled
-  std::optional<std::int64_t> for_ns;   ///< then hold
+  std::optional<double> rate;  ///< the change starts or stops users at this pace, until all have settled
+  std::optional<std::int64_t> for_ns;  ///< then hold
 };
 
 /// A process whose cost is sampled: the one that listens on a TCP port of the coordinator's host.

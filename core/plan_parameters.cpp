@@ -93,7 +93,7 @@ void apply(const Settings& settings, Parameters& parameters, Reader& reader) {
       for (const auto& [parameter, ignored] : parameters) names.push_back(parameter);
       const std::string hint = did_you_mean(name, names);
       refuse(names.empty()  ? "the plan has no parameters"
-             : hint.empty() ? fmt::format("the plan has no such parameter; it has {}", any_of(names))
+             : hint.empty() ? fmt::format("the plan has no such parameter; it has {}", all_of(names))
                             : fmt::format("the plan has no such parameter{}", hint));
     } else if (value.size() > kLargestValue) {
       refuse(fmt::format("the value has more than {} bytes", kLargestValue));

@@ -78,7 +78,7 @@ class StageReader {
     if (key.text == "rate" || key.text == "distribution" || key.text == "poisson")
       return reader_.complain(key, fmt::format("'{}' in {} is not yet supported", key.text, what));
     const std::string hint = did_you_mean(key.text, names_);
-    const std::string known = names_.size() > 10 ? "" : fmt::format("; the scenarios are {}", any_of(names_));
+    const std::string known = names_.size() > 10 ? "" : fmt::format("; the scenarios are {}", all_of(names_));
     reader_.complain(
         key, fmt::format("unknown scenario {} in {}{}", quoted(key.text), what, hint.empty() ? known : hint));
   }
@@ -98,9 +98,12 @@ class StageReader {
   }
 
   std::uint64_t limited(const YamlNode& node, const std::string& what) {
-    const std::uint64_t users = reader_.count(node, what, Zero::allowed).value_or(0);
-    if (users <= kMostUsers) return users;
-    reader_.complain(node, fmt::format("{} is {}; a run has at most {} users", what, node.text, kMostUsers));
+    const auto users = reader_.count(node, what, Zero::allowed);
+    starts_any_ = starts_any_ || !users;  // a figure with a mistake was meant to be one
+    if (users.value_or(0) <= kMostUsers) return users.value_or(0);
+
+    reader_.complain(node, fmt::format("{} is {}; a run has at most {} million users", what, node.text,
+                                       kMostUsers / 1'000'000));
     return 0;
   }
 
@@ -121,8 +124,8 @@ class StageReader {
     for (const auto& [scenario, rate] : stage.arrivals_by_scenario) rates_[scenario] = rate;
     const std::uint64_t all = std::accumulate(users_.begin(), users_.end(), std::uint64_t{0});
     if (all > kMostUsers)
-      reader_.complain(node,
-                       fmt::format("{} brings the run to {} users; at most {}", owner_, all, kMostUsers));
+      reader_.complain(node, fmt::format("{} brings the run to {} users; at most {} million", owner_, all,
+                                         kMostUsers / 1'000'000));
     for (std::size_t i = 0; i < rates_.size(); ++i)
       if (shared_rate_ > 0 || rates_[i] > 0) ever_arrived_.insert(i);
     starts_any_ = starts_any_ || all > 0 || !ever_arrived_.empty();
@@ -152,7 +155,7 @@ class StageReader {
       return reader_.complain(
           *over, fmt::format("{} has no change to spread: state 'users' or 'arrivals', or write 'for'",
                              fields.what("over")));
-    if (over != nullptr || rate != nullptr || hold != nullptr) return;
+    if (over != nullptr || rate != nullptr || hold != nullptr || !fields.intact()) return;
     if (!changes)
       return reader_.complain(
           node, fmt::format("{} has nothing to do; give it 'users', 'arrivals' or 'for: 30s'", owner_));

@@ -7,27 +7,18 @@
 
 #include "core/nearest.h"
 #include "core/plan_flow.h"
+#include "core/plan_values.h"
 #include "core/script.h"
-#include "core/units.h"
 
 namespace onrush {
 namespace {
 
-constexpr std::uint64_t kLargestMessage =
-    16 << 20;                                // what targets take (target-contract: messages up to 16 MiB)
 constexpr std::size_t kLongestReason = 123;  // RFC 6455 section 5.5: 125 bytes less the code
 constexpr std::array<std::string_view, 4> kTimeUnits{"ns", "us", "ms", "s"};
 
 using OptionalStep = std::optional<PlacedStep>;
 
 bool given(const YamlNode& node) { return node.kind != YamlNode::Kind::null; }
-
-// RFC 6455 section 7.4: 1005, 1006 and 1015 never stand in a frame; 1002 to 1014 report faults that a user's
-// client has not found here, and 1010, 1011 are for one side only. So a script closes as clients do: in order
-// (1000), by going away (1001, a browser that leaves the page), or with a code of its application.
-bool may_be_sent(std::uint64_t code) {
-  return code == 1000 || code == 1001 || (code >= 3000 && code <= 4999);
-}
 
 /// Reads the steps of one scenario.
 class ScriptReader {
@@ -93,7 +84,7 @@ class ScriptReader {
     if (std::find(kSteps.later.begin(), kSteps.later.end(), name.text) != kSteps.later.end())
       return reader_.complain(name, fmt::format("step '{}' in {} is not yet supported", name.text, owner_));
     std::string hint = did_you_mean(name.text, kSteps.known);
-    if (hint.empty()) hint = fmt::format("; the steps are {}", any_of(kSteps.known));
+    if (hint.empty()) hint = fmt::format("; the steps are {}", all_of(kSteps.known));
     reader_.complain(name, fmt::format("unknown step {} in {}{}", quoted(name.text), owner_, hint));
   }
 
@@ -118,7 +109,7 @@ class ScriptReader {
   OptionalStep send(const YamlNode& name, const YamlNode& value) {
     SendStep step;
     if (message_map(name, value, "{text: hello}"))
-      step.message = message(Fields(reader_, value, kSendKeys, within("send")), value);
+      step.message = read_message(reader_, Fields(reader_, value, kSendKeys, within("send")), value);
     return placed({std::move(step)}, name);
   }
 
@@ -129,69 +120,15 @@ class ScriptReader {
     return false;
   }
 
-  Message message(const Fields& fields, const YamlNode& at) {
-    const YamlNode* text = fields.find("text");
-    const YamlNode* bytes = fields.find("bytes");
-    if (text != nullptr && bytes != nullptr)
-      reader_.complain(*bytes,
-                       fmt::format("{} beside 'text'; a message is one of the two", fields.what("bytes")));
-    if (text == nullptr && bytes == nullptr)
-      reader_.complain(at, fmt::format("a message is missing: {} or 'bytes'", fields.what("text")));
-    if (bytes != nullptr) {
-      const auto size = reader_.count(*bytes, fields.what("bytes"), Zero::allowed).value_or(0);
-      if (size > kLargestMessage)
-        reader_.complain(*bytes,
-                         fmt::format("{} is {}; a message has at most 16 MiB", fields.what("bytes"), size));
-      return BinaryMessage{static_cast<std::uint32_t>(std::min(size, kLargestMessage))};
-    }
-    TextMessage message;
-    if (text != nullptr)
-      message.text = reader_.template_text(*text, fields.what("text")).value_or(Template());
-    return message;
-  }
-
   OptionalStep request(const YamlNode& name, const YamlNode& value) {
     RequestStep step;
     if (!message_map(name, value, "{text: hello, reply: any}")) return placed({std::move(step)}, name);
     const Fields fields(reader_, value, kRequestKeys, within("request"));
-    step.message = message(fields, value);
+    step.message = read_message(reader_, fields, value);
     timeout(fields, step.timeout_ns);
-    if (const YamlNode* node = fields.find("reply")) step.reply = reply(*node);
+    if (const YamlNode* node = fields.find("reply"))
+      step.reply = read_reply(reader_, *node, fields.what("reply"));
     return placed({std::move(step)}, name);
-  }
-
-  Reply reply(const YamlNode& node) {
-    constexpr std::string_view kForms = "any, {text: ...} or {json: {/id: ...}}";
-    if (node.kind == YamlNode::Kind::scalar && node.text == "any") return AnyReply{};
-    const std::string what = fmt::format("'reply' in {}", within("request"));
-    if (node.kind != YamlNode::Kind::map) {
-      const std::string shown = node.kind == YamlNode::Kind::scalar ? quoted(node.text) : "no map";
-      reader_.complain(node, fmt::format("{} is {}; write {}", what, shown, kForms));
-      return AnyReply{};
-    }
-    const Fields fields(reader_, node, kReplyKeys, what);
-    const YamlNode* text = fields.find("text");
-    const YamlNode* json = fields.find("json");
-    if (text != nullptr && json != nullptr)
-      reader_.complain(*json,
-                       fmt::format("{} beside 'text'; a reply is one of the two", fields.what("json")));
-    if (node.children.empty()) reader_.complain(node, fmt::format("{} is empty; write {}", what, kForms));
-    if (text != nullptr)
-      return TextReply{reader_.template_text(*text, fields.what("text")).value_or(Template())};
-    return json == nullptr ? Reply{AnyReply{}} : json_reply(*json, fields.what("json"));
-  }
-
-  Reply json_reply(const YamlNode& node, const std::string& what) {
-    JsonReply reply;
-    if (!reader_.is_map(node, what, "{/id: text}")) return reply;
-    if (node.children.size() != 2) {
-      reader_.complain(node, fmt::format("{} has {} pointers; write one, as {{/id: text}}", what,
-                                         node.children.size() / 2));
-      return reply;
-    }
-    reply.pointer = reader_.pointer(*node.children[0], what).value_or("");
-    reply.value = reader_.template_text(*node.children[1], what).value_or(Template());
-    return reply;
   }
 
   OptionalStep listen(const YamlNode& name, const YamlNode& value) {
@@ -219,50 +156,12 @@ class ScriptReader {
 
   OptionalStep think(const YamlNode& name, const YamlNode& value) {
     ThinkStep step;
-    const std::string what = within("think");
-    if (!given(value)) {
-      reader_.complain(name,
-                       fmt::format("{} says no time; write think: 2s or think: {{uniform: 1s..3s}}", what));
-    } else if (value.kind == YamlNode::Kind::map) {
-      const Fields fields(reader_, value, kThinkKeys, what);
-      const YamlNode* uniform = fields.find("uniform");
-      const YamlNode* exponential = fields.find("exponential");
-      if (value.children.empty() || (uniform != nullptr && exponential != nullptr))
-        reader_.complain(value, fmt::format("{} wants one of 'uniform' and 'exponential'", what));
-      else if (uniform != nullptr)
-        step.time = range(*uniform, fields.what("uniform"));
-      else if (exponential != nullptr)
-        step.time = {Duration::Kind::exponential,
-                     reader_.duration_ns(*exponential, fields.what("exponential"), Zero::refused).value_or(1),
-                     0};
-    } else {
-      step.time.low_ns = reader_.duration_ns(value, what, Zero::refused).value_or(1);
-    }
+    if (given(value))
+      step.time = read_think_time(reader_, value, within("think"));
+    else
+      reader_.complain(name, fmt::format("{} says no time; write think: 2s or think: {{uniform: 1s..3s}}",
+                                         within("think")));
     return placed({step}, name);
-  }
-
-  Duration range(const YamlNode& node, const std::string& what) {
-    Duration time{Duration::Kind::uniform, 0, 0};
-    const std::string* text = reader_.text(node, what);
-    if (text == nullptr) return time;
-    const std::size_t dots = text->find("..");
-    if (dots == std::string::npos) {
-      reader_.complain(node, fmt::format("{}: {} is not a range; write 1s..3s", what, quoted(*text)));
-      return time;
-    }
-    const auto low = parse_duration(std::string_view(*text).substr(0, dots));
-    const auto high = parse_duration(std::string_view(*text).substr(dots + 2));
-    if (!low) reader_.complain_within(node, 0, fmt::format("{}: {}", what, low.error()));
-    if (!high) reader_.complain_within(node, dots + 2, fmt::format("{}: {}", what, high.error()));
-    if (!low || !high) return time;
-    if (*low > *high)
-      reader_.complain(
-          node, fmt::format("{}: {} runs downwards; write the shorter time first", what, quoted(*text)));
-    else if (*high == 0)
-      reader_.complain(node, fmt::format("{} is 0s..0s, which does nothing", what));
-    time.low_ns = *low;
-    time.high_ns = *high;
-    return time;
   }
 
   OptionalStep repeat(const YamlNode& name, const YamlNode& value, std::uint8_t depth) {
@@ -272,7 +171,7 @@ class ScriptReader {
                        fmt::format("'repeat' in {} is nested more than {} deep", owner_, kMaxRepeatDepth));
       return std::nullopt;
     }
-    if (!reader_.is_map(value, what, "{times: 5, do: [...]}")) return std::nullopt;
+    if (!reader_.is_map(given(value) ? value : name, what, "{times: 5, do: [...]}")) return std::nullopt;
     Fields fields(reader_, value, kRepeatKeys, what);
     RepeatStep step;
     if (const YamlNode* node = fields.find("times")) step.times = times(*node, fields.what("times"));
@@ -305,7 +204,8 @@ class ScriptReader {
     if (!given(value) || !reader_.is_map(value, within("close"), "{code: 1000}"))
       return placed({std::move(step)}, name);
     const Fields fields(reader_, value, kCloseKeys, within("close"));
-    if (const YamlNode* node = fields.find("code")) step.code = close_code(*node, fields.what("code"));
+    if (const YamlNode* node = fields.find("code"))
+      step.code = read_close_code(reader_, *node, fields.what("code"));
     if (const YamlNode* node = fields.find("reason")) {
       const std::string* reason = reader_.text(*node, fields.what("reason"));
       if (reason != nullptr && reason->size() > kLongestReason)
@@ -318,18 +218,6 @@ class ScriptReader {
       if (reason != nullptr) step.reason = *reason;
     }
     return placed({std::move(step)}, name);
-  }
-
-  std::uint16_t close_code(const YamlNode& node, const std::string& what) {
-    const auto code = reader_.count(node, what, Zero::allowed);
-    if (!code || may_be_sent(*code)) return static_cast<std::uint16_t>(code.value_or(1000));
-    const bool reserved = *code == 1004 || *code == 1005 || *code == 1006 || *code == 1015;
-    const char* why = reserved ? "must never stand in a close frame (RFC 6455 section 7.4.1)"
-                      : *code >= 1000 && *code <= 2999
-                          ? "is for the protocol itself, not for a script (RFC 6455 section 7.4)"
-                          : "is no close code";
-    reader_.complain(node, fmt::format("{}: {} {}; write 1000, 1001 or 3000 to 4999", what, *code, why));
-    return 1000;
   }
 
   OptionalStep drop(const YamlNode& name, const YamlNode& value) {

@@ -33,7 +33,7 @@ void read_target(Reader& reader, const YamlNode& node, Url& target) {
   auto url = parse_url_at(*text);
   if (!url)
     return reader.complain_within(node, url.error().offset, fmt::format("'target': {}", url.error().message));
-  check_scheme(*url, [&](std::string why) { reader.complain(node, "'target': " + why); });
+  check_scheme(*url, [&](const std::string& why) { reader.complain(node, "'target': " + why); });
   target = std::move(*url);
 }
 

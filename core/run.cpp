@@ -62,7 +62,11 @@ void Run::begin(std::int64_t now_ns) {
   const auto count = static_cast<std::uint32_t>(agents_.size());
   for (std::uint32_t i = 0; i < count; ++i) {
     members_[i].last_heard_ns = now_ns;
-    send(i, Prepare{.run = id_, .plan = text_, .share = {i, count}, .source = agents_[i].source});
+    send(i, Prepare{.run = id_,
+                    .plan = text_,
+                    .share = {i, count},
+                    .source = agents_[i].source,
+                    .agents_on_host = agents_[i].agents_on_host});
   }
 }
 
@@ -271,7 +275,8 @@ void Run::finish(std::int64_t now_ns) {
   ended_ns_ = now_ns;
 }
 
-// A coordinator that was itself stopped for a while has heard nothing in that time: that is not the agents' silence.
+// A coordinator that was itself stopped for a while has heard nothing in that time: that is not the agents'
+// silence.
 void Run::forgive_own_pause(std::int64_t now_ns) {
   const std::int64_t pause_ns = now_ns - std::exchange(ticked_ns_, now_ns);
   if (pause_ns > kSecond)

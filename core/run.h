@@ -31,6 +31,7 @@ enum class RunState : std::uint8_t { preparing, running, stopping, finished };
 struct RunAgent {
   std::string name;
   SourceBlock source;
+  std::uint32_t agents_on_host = 1;
 };
 
 class Run {

@@ -11,16 +11,27 @@
 
 namespace onrush {
 
-enum class Op : std::uint8_t { connect, send, request, listen, think, repeat_begin, repeat_end, close, drop, end };
+enum class Op : std::uint8_t {
+  connect,
+  send,
+  request,
+  listen,
+  think,
+  repeat_begin,
+  repeat_end,
+  close,
+  drop,
+  end
+};
 
 /// Repeats may be nested this deep; plan_yaml refuses more.
 inline constexpr std::uint8_t kMaxRepeatDepth = 2;
 
 struct Instruction {
   Op op;
-  std::uint8_t depth = 0;    ///< repeat_begin, repeat_end: 0 = outermost
-  bool paced = false;        ///< send, request: the first of an iteration of `repeat: every`, so it has a due time
-  std::uint32_t jump = 0;    ///< repeat_begin: past its end; repeat_end: its begin
+  std::uint8_t depth = 0;  ///< repeat_begin, repeat_end: 0 = outermost
+  bool paced = false;  ///< send, request: the first of an iteration of `repeat: every`, so it has a due time
+  std::uint32_t jump = 0;      ///< repeat_begin: past its end; repeat_end: its begin
   const Step* step = nullptr;  ///< parameters, in the plan, which outlives the script
 };
 

@@ -1,8 +1,9 @@
 // What one agent measured in one second: plain values, ready to send, to merge, or to compare.
 //
-// Why: the agent, the wire, the coordinator and the simulation pass on the same thing. Counters are what was added in
-// this snapshot, never running totals, so a snapshot applied once is exact and a repeated one is recognised by number.
-// Owner: whoever holds it. Times of day are microseconds on the wall clock, corrected to the coordinator's.
+// Why: the agent, the wire, the coordinator and the simulation pass on the same thing. Counters are what was
+// added in this snapshot, never running totals, so a snapshot applied once is exact and a repeated one is
+// recognised by number. Owner: whoever holds it. Times of day are microseconds on the wall clock, corrected
+// to the coordinator's.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +38,7 @@ struct FailureCount {
   std::uint64_t count;
   std::int64_t first_us;  ///< since the run began
   std::int64_t last_us;   ///< since the run began
-  std::string sample;     ///< at most 200 bytes that show one case: a status line, a close reason; may be empty
+  std::string sample;  ///< at most 200 bytes that show one case: a status line, a close reason; may be empty
 };
 
 /// What listening users got of one broadcast, in this snapshot.
@@ -45,16 +46,17 @@ struct BroadcastCount {
   std::uint32_t stage;
   std::uint32_t scenario;
   std::uint64_t sequence;
-  std::int64_t batch_us;     ///< when its fan-out began, by the target's clock; 0 if the target does not say
-  std::uint64_t expected;    ///< listeners entitled to it: counted when this agent first saw it, later ones added
-  std::uint64_t received;    ///< first copies
-  std::int64_t first_us;     ///< wall clock of the first and last first-copy here
+  std::int64_t batch_us;  ///< when its fan-out began, by the target's clock; 0 if the target does not say
+  std::uint64_t
+      expected;  ///< listeners entitled to it: counted when this agent first saw it, later ones added
+  std::uint64_t received;  ///< first copies
+  std::int64_t first_us;   ///< wall clock of the first and last first-copy here
   std::int64_t last_us;
 };
 
 /// State at the end of the second.
 struct Gauges {
-  std::uint64_t opening = 0;    ///< attempts under way
+  std::uint64_t opening = 0;  ///< attempts under way
   std::uint64_t open = 0;
   std::uint64_t closing = 0;
   std::uint64_t listening = 0;  ///< open and in a listen step that numbers broadcasts
@@ -63,14 +65,14 @@ struct Gauges {
 
 /// How well the generator itself did in this second.
 struct Health {
-  std::int64_t lag_p99_us = 0;   ///< of start_lag and send_lag
-  std::int64_t turn_max_us = 0;  ///< longest turn of a worker's loop
-  double busiest_worker = 0;     ///< CPU share of the busiest worker thread, 0 to 1
-  double cpu_steal = 0;          ///< of this host, 0 to 1
-  std::uint64_t retransmits = 0;      ///< TCP segments, this host
-  std::uint64_t softnet_drops = 0;    ///< packets, this host
-  std::uint64_t listen_overflows = 0; ///< this host, so the target's if it runs here
-  std::uint64_t memory_bytes = 0;     ///< private bytes of the agent's process
+  std::int64_t lag_p99_us = 0;         ///< of start_lag and send_lag
+  std::int64_t turn_max_us = 0;        ///< longest turn of a worker's loop
+  double busiest_worker = 0;           ///< CPU share of the busiest worker thread, 0 to 1
+  double cpu_steal = 0;                ///< of this host, 0 to 1
+  std::uint64_t retransmits = 0;       ///< TCP segments, this host
+  std::uint64_t softnet_drops = 0;     ///< packets, this host
+  std::uint64_t listen_overflows = 0;  ///< this host, so the target's if it runs here
+  std::uint64_t memory_bytes = 0;      ///< private bytes of the agent's process
 };
 
 struct Snapshot {

@@ -43,7 +43,7 @@ std::string unknown_variable(std::string_view name, std::span<const std::string_
   const std::string_view near = nearest(name, known);
   if (!near.empty())
     return fmt::format("unknown name {} in '${{...}}'; did you mean '${{{}}}'?", quoted(name), near);
-  return fmt::format("unknown name {} in '${{...}}'; known are {}", quoted(name), any_of(known));
+  return fmt::format("unknown name {} in '${{...}}'; known are {}", quoted(name), all_of(known));
 }
 
 std::optional<Placeholder> next_placeholder(std::string_view text, std::size_t from) noexcept {

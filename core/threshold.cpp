@@ -269,7 +269,7 @@ class ExpressionReader {
     const std::vector<std::string_view> names(stages_.begin(), stages_.end());
     const std::string hint = did_you_mean(w.text, names);
     const std::string known =
-        names.empty() || names.size() > 10 ? "" : fmt::format("; the stages are {}", any_of(names));
+        names.empty() || names.size() > 10 ? "" : fmt::format("; the stages are {}", all_of(names));
     return fail(w.offset, fmt::format("unknown stage {}{}", quoted(w.text), hint.empty() ? known : hint));
   }
 

@@ -2,7 +2,8 @@
 //
 //   METRIC [pNN | count | mean | min | max] (< <= > >= == !=) VALUE [for DURATION] [in STAGE]
 //
-// Owner: any thread; values. The parser reports mistakes by offset so that the plan's diagnostics can point at them.
+// Owner: any thread; values. The parser reports mistakes by offset so that the plan's diagnostics can point
+// at them.
 #pragma once
 
 #include <cstdint>
@@ -45,10 +46,10 @@ struct Expression {
   std::string text;  ///< as written
   Subject subject;
   Comparison comparison;
-  double value;            ///< times in us; shares as fractions; rates a second; counts
-  bool share = false;      ///< the value was written with %
-  std::int64_t for_ns = 0; ///< must hold this long without a break (aborts)
-  std::string stage;       ///< "" = the whole run
+  double value;             ///< times in us; shares as fractions; rates a second; counts
+  bool share = false;       ///< the value was written with %
+  std::int64_t for_ns = 0;  ///< must hold this long without a break (aborts)
+  std::string stage;        ///< "" = the whole run
 };
 
 struct ExpressionError {
@@ -57,7 +58,8 @@ struct ExpressionError {
 };
 
 /// Parses one expression. `stages` are the names it may use after `in`.
-Expected<Expression, ExpressionError> parse_expression(std::string_view text, const std::vector<std::string>& stages);
+Expected<Expression, ExpressionError> parse_expression(std::string_view text,
+                                                       const std::vector<std::string>& stages);
 
 [[nodiscard]] bool compare(double left, Comparison comparison, double right) noexcept;
 

@@ -54,7 +54,8 @@ std::optional<std::string_view> oddity(std::string_view text) {
     return "is not decimal";
   if (small.size() > 1 && small[0] == '0' && digit(small[1]))
     return "has a leading zero, which some readers take for octal";
-  if (digit(small[0]) && small.find('e') != std::string::npos) return "has an exponent";
+  const std::size_t e = small.find_first_not_of("0123456789.");
+  if (digit(small[0]) && e != std::string::npos && small[e] == 'e') return "has an exponent";
   if (small.find(',') != std::string::npos) return "has a comma";
   return std::nullopt;
 }
@@ -139,7 +140,7 @@ Expected<std::uint64_t, std::string> parse_count(std::string_view text) {
     const bool digits =
         !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return digit(c) || c == '_'; });
     if (digits && text.size() > kMostDigits && text[0] != '0' && text[0] != '_')
-      return refuse(text, "is too large", kCountForm);
+      return Unexpected{fmt::format("{} is too large for a count", quoted(text))};
     return not_a(text, kCountForm);
   }
   std::uint64_t factor = 1;
@@ -155,7 +156,7 @@ Expected<std::uint64_t, std::string> parse_count(std::string_view text) {
   const std::uint64_t divisor = power_of_ten(d->scale);
   if (scaled % divisor != 0) return refuse(text, "is not a whole number", kCountForm);
   const Wide whole = scaled / divisor;
-  if (whole > Wide{INT64_MAX}) return refuse(text, "is too large", kCountForm);
+  if (whole > Wide{INT64_MAX}) return Unexpected{fmt::format("{} is too large for a count", quoted(text))};
   return static_cast<std::uint64_t>(whole);
 }
 
@@ -168,14 +169,16 @@ Expected<std::int64_t, std::string> parse_duration(std::string_view text) {
   while (!rest.empty() || text.empty()) {
     const std::optional<Decimal> d = take_decimal(rest);
     const Unit* unit = d ? take_unit(rest) : nullptr;
-    const bool part_of_several = rest.size() > 0 || last_unit_ns != INT64_MAX;
+    const bool part_of_several = !rest.empty() || last_unit_ns != INT64_MAX;
     if (unit == nullptr || unit->ns >= last_unit_ns || (part_of_several && d->scale > 0))
       return not_a(text, kDurationForm);
     last_unit_ns = unit->ns;
     const Wide ns = Wide{d->digits} * static_cast<std::uint64_t>(unit->ns);
-    if (ns % power_of_ten(d->scale) != 0) return refuse(text, "is finer than a nanosecond", kDurationForm);
+    if (ns % power_of_ten(d->scale) != 0)
+      return Unexpected{fmt::format("{} is finer than a nanosecond", quoted(text))};
     total += ns / power_of_ten(d->scale);
-    if (total > Wide{kLongestDuration_ns}) return refuse(text, "is longer than a year", kDurationForm);
+    if (total > Wide{kLongestDuration_ns})
+      return Unexpected{fmt::format("{} is longer than a year", quoted(text))};
   }
   return static_cast<std::int64_t>(total);
 }
@@ -204,9 +207,11 @@ Expected<double, std::string> parse_rate(std::string_view text) {
     return not_a(text, kRateForm);
   }
   const double rate = items / seconds;
-  if (rate > kHighestRate_per_s) return refuse(text, "is too high", kRateForm);
+  if (rate > kHighestRate_per_s)
+    return Unexpected{fmt::format("{} is more than {:.0f}/s", quoted(text), kHighestRate_per_s)};
   const double lowest_per_s = 1e9 / static_cast<double>(kLongestDuration_ns);
-  if (rate > 0 && rate < lowest_per_s) return refuse(text, "is less than one a year", kRateForm);
+  if (rate > 0 && rate < lowest_per_s)
+    return Unexpected{fmt::format("{} is less than one a year", quoted(text))};
   return rate;
 }
 

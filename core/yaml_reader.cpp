@@ -192,6 +192,7 @@ Fields::Fields(Reader& reader, const YamlNode& map, const KeyTable& table, std::
       continue;
     }
     if (std::find(table.known.begin(), table.known.end(), key.text) != table.known.end()) continue;
+    intact_ = false;
     if (std::find(table.later.begin(), table.later.end(), key.text) != table.later.end()) {
       reader.complain(key, fmt::format("'{}' in {} is not yet supported", key.text, owner_));
     } else if (key.text == "<<") {
@@ -200,7 +201,7 @@ Fields::Fields(Reader& reader, const YamlNode& map, const KeyTable& table, std::
     } else {
       std::string hint = did_you_mean(key.text, table.known);
       misspelt_.push_back(nearest(key.text, table.known));
-      if (hint.empty()) hint = fmt::format("; {} has {}", table.owner, any_of(table.known));
+      if (hint.empty()) hint = fmt::format("; {} has {}", table.owner, all_of(table.known));
       reader.complain(key, fmt::format("unknown key {} in {}{}", quoted(key.text), owner_, hint));
     }
   }

@@ -70,13 +70,17 @@ class Fields {
   [[nodiscard]] const YamlNode* find(std::string_view key) const;
   /// Reports it if it is missing.
   const YamlNode* need(std::string_view key, std::string_view example);
+  /// True if every key is known, so that what is absent was left out on purpose.
+  [[nodiscard]] bool intact() const { return intact_; }
   /// "'over' in stage 'setup'"
+
   [[nodiscard]] std::string what(std::string_view key) const;
 
  private:
   Reader& reader_;
   const YamlNode& map_;
   std::string owner_;
+  bool intact_ = true;
   std::vector<std::string_view>
       misspelt_;  // keys that unknown ones probably mean, so they are not missing too
 };

@@ -37,14 +37,16 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kPlainWo
      "this does not belong to the 'key: value' lines before it; check the indentation and the colon"},
     {"end of sequence not found",
      "this does not belong to the list before it; each item is '- item', all indented alike"},
-    {"end of map flow not found", "a '{' before this has no '}'"},
-    {"end of sequence flow not found", "a '[' before this has no ']'"},
+    {"end of map flow not found",
+     "a '{' before this has no '}', or a text with ': ' or ', ' in it needs quotes"},
+    {"end of sequence flow not found",
+     "a '[' before this has no ']', or a text with ': ' or ', ' in it needs quotes"},
     {"illegal map value",
      "a ':' is not expected here; write one 'key: value' a line, and text that holds ': ' in quotes"},
     {"illegal tab", "a tab in the indentation; YAML wants spaces"},
     {"unknown token", "this character cannot begin a value; put the text in quotes"},
     {"the referenced anchor is not defined", "this alias has no anchor ('&name') before it"},
-    {"illegal flow end", "this bracket closes nothing"},
+    {"illegal flow end", "this bracket closes nothing that is open"},
     {"illegal block entry", "a '- ' is not expected here; put a list on lines of its own"},
     {"illegal map key", "a key is not expected here; write one 'key: value' a line"},
 }};
@@ -146,8 +148,8 @@ class TreeBuilder : public YAML::EventHandler {
   YamlNode& add(YamlNode::Kind kind, const YAML::Mark& mark, YAML::anchor_t anchor) {
     spend(1, mark);
     const std::size_t at = offset(mark);
-    if (indented_by_tab(tree_.text_.line_before(at)))
-      refuse(at, "a tab in the indentation; YAML wants spaces");
+    if (const auto line = tree_.text_.line_before(at); indented_by_tab(line))
+      refuse(at - line.size() + line.find('\t'), "a tab in the indentation; YAML wants spaces");
     YamlNode& node = tree_.nodes_.emplace_back();
     node.kind = kind;
     node.at = tree_.text_.position(at);
@@ -193,9 +195,9 @@ class TreeBuilder : public YAML::EventHandler {
     const std::string& source = tree_.text_.text();
     const char quote = source[at];
     for (std::size_t i = at + 1; i < source.size(); ++i) {
-      if (quote == '"' && source[i] == '\\')
-        ++i;
-      else if (source[i] == quote && quote == '\'' && i + 1 < source.size() && source[i + 1] == quote)
+      const bool escape = quote == '"' && source[i] == '\\';
+      const bool doubled = quote == '\'' && source.compare(i, 2, "''") == 0;
+      if (escape || doubled)
         ++i;
       else if (source[i] == quote)
         return;

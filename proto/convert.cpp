@@ -50,6 +50,7 @@ void write(const Prepare& from, proto::Prepare& to) {
   for (const std::string& address : from.source.addresses) to.mutable_source()->add_addresses(address);
   to.mutable_source()->set_first_port(from.source.first_port);
   to.mutable_source()->set_last_port(from.source.last_port);
+  to.set_agents_on_host(from.agents_on_host);
 }
 
 Expected<FromCoordinator, std::string> read(const proto::Prepare& from) {
@@ -65,7 +66,8 @@ Expected<FromCoordinator, std::string> read(const proto::Prepare& from) {
               .share = {from.share_index(), from.share_count()},
               .source = {.addresses = {source.addresses().begin(), source.addresses().end()},
                          .first_port = static_cast<std::uint16_t>(source.first_port()),
-                         .last_port = static_cast<std::uint16_t>(source.last_port())}}};
+                         .last_port = static_cast<std::uint16_t>(source.last_port())},
+              .agents_on_host = from.agents_on_host()}};
 }
 
 }  // namespace

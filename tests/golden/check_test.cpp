@@ -4,8 +4,12 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <sstream>
+#include <utility>
 
+#include "core/plan_yaml.h"
 #include "golden_text.h"
 
 namespace onrush {
@@ -123,6 +127,18 @@ TEST(Check, ShowsTheTimelineOfTheOpenModel) {
   const std::string text = render_check(open_arrivals(), facts());
   expect_golden("check/open-arrivals.txt", text);
   expect_columns(text);
+}
+
+std::string checked(const std::string& file, std::vector<std::pair<std::string, std::string>> settings) {
+  std::ifstream stream{std::string{ONRUSH_SOURCE_DIR} + "/plans/" + file, std::ios::binary};
+  const std::string yaml{std::istreambuf_iterator<char>{stream}, {}};
+  const auto plan = read_plan({file, yaml, std::move(settings), ""});
+  return plan ? render_check(*plan, facts()) : "not a plan";
+}
+
+TEST(Check, ShowsTheSameOfThePlansAsTheyAreShipped) {
+  expect_golden("check/c1000k.txt", checked("c1000k.yaml", {{"users", "10000"}, {"rate", "1000/s"}}));
+  expect_golden("check/open-arrivals.txt", checked("open-arrivals.yaml", {}));
 }
 
 TEST(Check, ShowsWhatAMillionNeed) {

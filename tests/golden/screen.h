@@ -82,7 +82,7 @@ class Screen {
       const std::size_t top = lines_.size() > rows_ ? lines_.size() - rows_ : 0;
       line_ = std::max(top, line_ - std::min(line_, static_cast<std::size_t>(std::atoi(number.c_str()))));
     } else if (bytes[end] == 'K') {
-      lines_[line_].resize(std::min(lines_[line_].size(), column_));
+      lines_[line_].resize(number == "2" ? 0 : std::min(lines_[line_].size(), column_));
     } else if (bytes[end] == 'J') {
       lines_[line_].resize(std::min(lines_[line_].size(), column_));
       lines_.resize(line_ + 1);

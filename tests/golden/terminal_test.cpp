@@ -117,6 +117,8 @@ TEST(Terminal, PrintsLogLinesAboveTheBlock) {
   terminal.log("before the first block");
   terminal.show(running(1), 0);
   terminal.log("agent-2 was lost");
+  screen.write(pty.written());
+  EXPECT_EQ(screen.text(), "before the first block\nagent-2 was lost\n" + block(running(1), 100));
   terminal.log(std::string(150, 'x'));
   terminal.show(running(2), kSecond_us);
   screen.write(pty.written());

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/upgrade_answer.h"
+
 namespace onrush {
 namespace {
 
@@ -18,31 +20,7 @@ using testing::StartsWith;
 constexpr std::string_view kKey = "dGhlIHNhbXBsZSBub25jZQ==";
 constexpr std::string_view kAccept = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=";
 
-// What an engine makes of an answer that arrives in chunks: the verdict, and how many bytes behind the head
-// are frames.
-struct Arrival {
-  Failure failure;
-  std::string sample;
-  bool complete = false;
-  std::string behind;
-};
-Arrival arrive(const std::vector<std::string>& chunks) {
-  std::string bytes;
-  for (const std::string& chunk : chunks) {
-    const std::size_t searched = bytes.size();
-    bytes += chunk;
-    if (!may_be_http(bytes)) return {{Phase::upgrade, Cause::not_http, 0}, {}, true, {}};
-    const std::optional<std::size_t> end = find_head_end(bytes, searched);
-    if (!end && bytes.size() >= kMaxHeadBytes)
-      return {{Phase::upgrade, Cause::head_too_large, 0}, {}, true, {}};
-    if (!end) continue;
-    HandshakeVerdict verdict = check_response(std::string_view{bytes}.substr(0, *end), kKey);
-    for (const std::string* later = &chunk + 1; later != chunks.data() + chunks.size(); ++later)
-      bytes += *later;
-    return {verdict.failure, std::move(verdict.sample), true, bytes.substr(*end)};
-  }
-  return {};
-}
+Arrival arrive(const std::vector<std::string>& chunks) { return onrush::arrive(chunks, kKey); }
 
 Arrival arrive_at_every_cut(const std::string& bytes) {
   const Arrival whole = arrive({bytes});

@@ -120,6 +120,7 @@ TEST_F(JsonField, NumbersAreWholeNotNegativeAndFit) {
   EXPECT_THAT(number(R"({"n":0})", "/n"), Optional(0u));
   EXPECT_THAT(number(R"({"n":18446744073709551615})", "/n"), Optional(UINT64_MAX));
   EXPECT_THAT(number("12", ""), Optional(12u));
+  EXPECT_THAT(number("\n12" + std::string(40, ' '), ""), Optional(12u));
   for (const char* wrong :
        {"18446744073709551616", "-1", "1.5", "1e3", "\"1\"", "null", "[1]", "{}", "01", "1x", "+1"})
     EXPECT_EQ(number("{\"n\":" + std::string{wrong} + "}", "/n"), std::nullopt) << wrong;
@@ -202,8 +203,9 @@ TEST_F(JsonField, WhatStandsInThePaddingDoesNotCount) {
 
 TEST_F(JsonField, MessagesOverTheReadersLimitGiveNothing) {
   JsonReader small{64};
-  const Message fits{R"({"a":1})" + std::string(57, ' ')};
-  const Message too_long{R"({"a":1})" + std::string(58, ' ')};
+  const Message fits{R"({"a":1,"b":")" + std::string(50, 'b') + "\"}"};
+  const Message too_long{R"({"a":1,"b":")" + std::string(51, 'b') + "\"}"};
+  ASSERT_EQ(fits.bytes().size(), 64u);
   EXPECT_TRUE(small.begin(fits.bytes()));
   EXPECT_FALSE(small.begin(too_long.bytes()));
   EXPECT_EQ(small.number(at("/a")), std::nullopt);

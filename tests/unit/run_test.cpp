@@ -58,10 +58,18 @@ class RunTest : public testing::Test {
     at(cell.counters, Counter::attempted) = at(cell.counters, Counter::opened) = opened;
     at(cell.counters, Counter::closed) = closed;
     open[agent] += opened - closed;
+    if (opened > 0) cell.times.push_back(samples(Time::handshake, opened));
+    if (closed > 0) cell.times.push_back(samples(Time::session, closed));
     s.cells.push_back(cell);
     s.gauges.open = open[agent];
     s.last = last;
     say(agent, s);
+  }
+
+  static TimeSamples samples(Time time, std::uint64_t count) {
+    Histogram histogram;
+    histogram.record_many(1000, count);
+    return {time, histogram.encode(), histogram.exact()};
   }
 
   // Everybody alive reports each second, as real agents do.
@@ -76,21 +84,21 @@ class RunTest : public testing::Test {
   }
 
   void collect() {
-    for (Run::Outgoing& outgoing : run->take_outgoing()) sent.push_back(std::move(outgoing));
+    for (onrush::Run::Outgoing& outgoing : run->take_outgoing()) sent.push_back(std::move(outgoing));
     for (const std::uint32_t agent : run->take_given_up()) given_up.push_back(agent);
   }
 
   template <class Message>
   [[nodiscard]] std::vector<std::uint32_t> who_got() const {
     std::vector<std::uint32_t> agents;
-    for (const Run::Outgoing& outgoing : sent)
+    for (const onrush::Run::Outgoing& outgoing : sent)
       if (std::holds_alternative<Message>(outgoing.message)) agents.push_back(outgoing.agent);
     return agents;
   }
 
   std::int64_t now = 100 * kSecond;
-  std::optional<Run> run;
-  std::vector<Run::Outgoing> sent;
+  std::optional<onrush::Run> run;
+  std::vector<onrush::Run::Outgoing> sent;
   std::vector<std::uint32_t> given_up;
   std::vector<std::uint64_t> numbers;
   std::map<std::uint32_t, std::uint64_t> open;
@@ -108,7 +116,7 @@ TEST_F(RunTest, NobodyStartsBeforeAllAreReadyAndThenAllAtOneInstant) {
   say(1, Ready{10});
   EXPECT_THAT(who_got<Start>(), ElementsAre(0, 1, 2));
   std::set<std::int64_t> instants;
-  for (const Run::Outgoing& outgoing : sent)
+  for (const onrush::Run::Outgoing& outgoing : sent)
     if (const auto* start = std::get_if<Start>(&outgoing.message)) instants.insert(start->at_ns);
   EXPECT_EQ(instants.size(), 1U);
   EXPECT_GT(*instants.begin(), now);

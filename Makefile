@@ -1,0 +1,43 @@
+# Every way into this checkout. Each target is complete on a fresh Debian 12: it installs what it needs first.
+.DEFAULT_GOAL := help
+.PHONY: build demo test bench lint sanitize fuzz help
+export CCACHE_BASEDIR := $(CURDIR)
+export CCACHE_NOHASHDIR := 1
+ctest := ctest --output-on-failure --no-tests=error -j2
+
+build: ## compile everything; the programs are in build/release/bin
+	deploy/setup.sh build
+	cmake --preset release && cmake --build build/release
+
+demo: ## 10,000 connections against a real server on this machine, in two minutes
+	deploy/setup.sh build
+	cmake --preset release && cmake --build build/release --target onrush onrush-agent target-beast
+	deploy/demo.py
+
+test: ## build, then every test
+	deploy/setup.sh build test
+	cmake --preset release && cmake --build build/release
+	$(ctest) --test-dir build/release
+
+bench: build ## measure the hot paths; first says on what machine
+	tests/benchmark/run.sh build/release/bin
+
+lint: ## formatting, clang-tidy and shellcheck; remembers what was clean
+	deploy/setup.sh build lint
+	cmake --preset release && cmake --build build/release --target generated
+	tests/lint.py
+
+sanitize: ## the tests under the address, undefined-behaviour and thread sanitizers
+	deploy/setup.sh build test
+	cmake --preset asan && cmake --build build/asan
+	$(ctest) --test-dir build/asan -L '^(unit|property|golden|simulation|fuzz|loopback|asan)$$'
+	cmake --preset tsan && cmake --build build/tsan --target tests-without-grpc
+	$(ctest) --test-dir build/tsan -L '^(unit|simulation|loopback)$$'
+
+fuzz: ## a minute of libFuzzer for each parser
+	deploy/setup.sh build fuzz
+	cmake --preset fuzz && cmake --build build/fuzz
+	tests/fuzz/run.sh build/fuzz/bin 60
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20

@@ -1,0 +1,131 @@
+#include "core/plan_values.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/nearest.h"
+#include "core/units.h"
+
+namespace onrush {
+namespace {
+
+constexpr std::uint64_t kLargestMessage = 16 << 20;  // what every target takes
+
+// RFC 6455 section 7.4: 1005, 1006 and 1015 never stand in a frame; 1002 to 1014 report faults that a user's
+// client has not found here, and 1010, 1011 are for one side only. So a script closes as clients do: in order
+// (1000), by going away (1001, a browser that leaves the page), or with a code of its application.
+bool may_be_sent(std::uint64_t code) {
+  return code == 1000 || code == 1001 || (code >= 3000 && code <= 4999);
+}
+
+Reply json_reply(Reader& reader, const YamlNode& node, const std::string& what) {
+  JsonReply reply;
+  if (!reader.is_map(node, what, "{/id: text}")) return reply;
+  if (node.children.size() != 2) {
+    reader.complain(
+        node, fmt::format("{} has {} pointers; write one, as {{/id: text}}", what, node.children.size() / 2));
+    return reply;
+  }
+  reply.pointer = reader.pointer(*node.children[0], what).value_or("");
+  reply.value = reader.template_text(*node.children[1], what).value_or(Template());
+  return reply;
+}
+
+Duration range(Reader& reader, const YamlNode& node, const std::string& what) {
+  Duration time{Duration::Kind::uniform, 0, 0};
+  const std::string* text = reader.text(node, what);
+  if (text == nullptr) return time;
+  const std::size_t dots = text->find("..");
+  if (dots == std::string::npos) {
+    reader.complain(node, fmt::format("{}: {} is not a range; write 1s..3s", what, quoted(*text)));
+    return time;
+  }
+  const auto low = parse_duration(std::string_view(*text).substr(0, dots));
+  const auto high = parse_duration(std::string_view(*text).substr(dots + 2));
+  if (!low) reader.complain_within(node, 0, fmt::format("{}: {}", what, low.error()));
+  if (!high) reader.complain_within(node, dots + 2, fmt::format("{}: {}", what, high.error()));
+  if (!low || !high) return time;
+  if (*low > *high)
+    reader.complain(node,
+                    fmt::format("{}: {} runs downwards; write the shorter time first", what, quoted(*text)));
+  else if (*high == 0)
+    reader.complain(node, fmt::format("{} is 0s..0s, which does nothing", what));
+  time.low_ns = *low;
+  time.high_ns = *high;
+  return time;
+}
+
+}  // namespace
+
+Message read_message(Reader& reader, const Fields& fields, const YamlNode& at) {
+  const YamlNode* text = fields.find("text");
+  const YamlNode* bytes = fields.find("bytes");
+  if (text != nullptr && bytes != nullptr)
+    reader.complain(*bytes,
+                    fmt::format("{} beside 'text'; a message is one of the two", fields.what("bytes")));
+  if (text == nullptr && bytes == nullptr && fields.intact())
+    reader.complain(at,
+                    fmt::format("{} is missing; a message is a text or {{bytes: 100}}", fields.what("text")));
+  if (bytes != nullptr) {
+    const auto size = reader.count(*bytes, fields.what("bytes"), Zero::allowed).value_or(0);
+    if (size > kLargestMessage)
+      reader.complain(*bytes,
+                      fmt::format("{} is {}; a message has at most 16 MiB", fields.what("bytes"), size));
+    return BinaryMessage{static_cast<std::uint32_t>(std::min(size, kLargestMessage))};
+  }
+  TextMessage message;
+  if (text != nullptr) message.text = reader.template_text(*text, fields.what("text")).value_or(Template());
+  return message;
+}
+
+Reply read_reply(Reader& reader, const YamlNode& node, const std::string& what) {
+  constexpr std::string_view kForms = "any, {text: ...} or {json: {/id: ...}}";
+  if (node.kind == YamlNode::Kind::scalar && node.text == "any") return AnyReply{};
+  if (node.kind != YamlNode::Kind::map) {
+    const std::string shown = node.kind == YamlNode::Kind::scalar ? quoted(node.text) : "no map";
+    reader.complain(node, fmt::format("{} is {}; write {}", what, shown, kForms));
+    return AnyReply{};
+  }
+  const Fields fields(reader, node, kReplyKeys, what);
+  const YamlNode* text = fields.find("text");
+  const YamlNode* json = fields.find("json");
+  if (text != nullptr && json != nullptr)
+    reader.complain(*json, fmt::format("{} beside 'text'; a reply is one of the two", fields.what("json")));
+  if (node.children.empty()) reader.complain(node, fmt::format("{} is empty; write {}", what, kForms));
+  if (text != nullptr)
+    return TextReply{reader.template_text(*text, fields.what("text")).value_or(Template())};
+  return json == nullptr ? Reply{AnyReply{}} : json_reply(reader, *json, fields.what("json"));
+}
+
+Duration read_think_time(Reader& reader, const YamlNode& node, const std::string& what) {
+  if (node.kind != YamlNode::Kind::map) {
+    const std::int64_t ns = reader.duration_ns(node, what, Zero::refused).value_or(1);
+    return {Duration::Kind::fixed, ns, 0};
+  }
+  const Fields fields(reader, node, kThinkKeys, what);
+  const YamlNode* uniform = fields.find("uniform");
+  const YamlNode* exponential = fields.find("exponential");
+  if (node.children.empty() || (uniform != nullptr && exponential != nullptr))
+    reader.complain(node, fmt::format("{} wants one of 'uniform' and 'exponential'", what));
+  else if (uniform != nullptr)
+    return range(reader, *uniform, fields.what("uniform"));
+  else if (exponential != nullptr)
+    return {Duration::Kind::exponential,
+            reader.duration_ns(*exponential, fields.what("exponential"), Zero::refused).value_or(1), 0};
+  return {};
+}
+
+std::uint16_t read_close_code(Reader& reader, const YamlNode& node, const std::string& what) {
+  const auto code = reader.count(node, what, Zero::allowed);
+  if (!code || may_be_sent(*code)) return static_cast<std::uint16_t>(code.value_or(1000));
+  const bool reserved = *code == 1004 || *code == 1005 || *code == 1006 || *code == 1015;
+  const char* why = reserved ? "must never stand in a close frame (RFC 6455 section 7.4.1)"
+                    : *code >= 1000 && *code <= 2999
+                        ? "is for the protocol itself, not for a script (RFC 6455 section 7.4)"
+                        : "is no close code";
+  reader.complain(node, fmt::format("{}: {} {}; write 1000, 1001 or 3000 to 4999", what, *code, why));
+  return 1000;
+}
+
+}  // namespace onrush

@@ -1,0 +1,26 @@
+// What the steps of a script carry: messages, replies, think times and close codes, from YAML.
+//
+// Owner: one reading of one plan. `what` names the value in messages to the author.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/plan.h"
+#include "core/yaml_reader.h"
+
+namespace onrush {
+
+/// `text` or `bytes` of the step at `at`.
+[[nodiscard]] Message read_message(Reader& reader, const Fields& fields, const YamlNode& at);
+
+/// `any`, `{text: ...}` or `{json: {/pointer: ...}}`.
+[[nodiscard]] Reply read_reply(Reader& reader, const YamlNode& node, const std::string& what);
+
+/// `2s`, `{uniform: 1s..3s}` or `{exponential: 400ms}`.
+[[nodiscard]] Duration read_think_time(Reader& reader, const YamlNode& node, const std::string& what);
+
+/// One that a script may send.
+[[nodiscard]] std::uint16_t read_close_code(Reader& reader, const YamlNode& node, const std::string& what);
+
+}  // namespace onrush

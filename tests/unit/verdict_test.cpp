@@ -1,0 +1,134 @@
+#include "core/verdict.h"
+
+#include <gmock/gmock.h>
+
+#include <cerrno>
+#include <set>
+
+#include "tests/measured_run.h"
+
+namespace onrush {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const std::string kPlan = R"(
+name: small
+target: ws://127.0.0.1:8088/echo
+scenarios: {user: {script: [connect]}}
+stages: [{name: setup, users: 10, rate: 10/s}]
+thresholds: [failed_connections < 50%]
+)";
+
+/// A run of ten users, of whom `failed` did not connect.
+TestRun ten_users(std::uint64_t failed, const Failure& failure, const Health& health = {}) {
+  TestRun run{kPlan, {"a1"}};
+  run.stages({0, 1});
+  Second second{0};
+  second.opened(0, 0, 10 - failed).health(health);
+  if (failed > 0) second.failed(0, 0, failure, failed);
+  run.send(0, second.closed(0, 0, 10 - failed).last());
+  return run;
+}
+constexpr Failure kRefusedByTarget{Phase::connect, Cause::system, ECONNREFUSED};
+
+TEST(Verdict, ARunInWhichAllHoldsPassesWithoutReasons) {
+  const Decision decision = decide({}, ten_users(0, {}).aggregate);
+  EXPECT_EQ(decision.verdict, Verdict::passed);
+  EXPECT_THAT(decision.reasons, IsEmpty());
+}
+
+TEST(Verdict, EachHasItsOwnWordAndExitCodeAndOnlyPassedIsZero) {
+  std::set<int> codes;
+  std::set<std::string> words;
+  for (int v = 0; v <= static_cast<int>(Verdict::passed); ++v) {
+    const auto verdict = static_cast<Verdict>(v);
+    EXPECT_TRUE(codes.insert(exit_code(verdict)).second);
+    EXPECT_TRUE(words.insert(name(verdict)).second);
+    EXPECT_EQ(exit_code(verdict) == 0, verdict == Verdict::passed);
+  }
+  EXPECT_THAT(codes, ElementsAre(0, 3, 4, 5, 6, 70, 99, 130));
+}
+
+TEST(Verdict, AMissedThresholdFails) {
+  const Decision decision = decide({}, ten_users(6, kRefusedByTarget).aggregate);
+  EXPECT_EQ(decision.verdict, Verdict::failed);
+  EXPECT_THAT(decision.reasons, ElementsAre("threshold missed: failed_connections < 50% (60.00 %)"));
+}
+
+// P071
+TEST(Verdict, ARunInWhichNothingConnectedNeverPasses) {
+  TestRun run{R"(
+name: bare
+target: ws://127.0.0.1:8088/echo
+scenarios: {user: {script: [connect]}}
+stages: [{name: setup, users: 3, rate: 10/s}]
+)",
+              {"a1"}};
+  run.send(0, Second{0}.failed(0, 0, kRefusedByTarget, 3).last());
+  const Decision decision = decide({}, run.aggregate);
+  EXPECT_EQ(exit_code(decision.verdict), 99);
+  EXPECT_THAT(decision.reasons, ElementsAre("none of 3 connections opened"));
+}
+
+// P052: running out of our own ports says nothing about the target.
+TEST(Verdict, ALimitOfOurOwnMachineMakesTheRunInvalid) {
+  const Decision decision =
+      decide({}, ten_users(1, {Phase::connect, Cause::system, EADDRNOTAVAIL}).aggregate);
+  EXPECT_EQ(decision.verdict, Verdict::invalid);
+  EXPECT_THAT(decision.reasons, ElementsAre(HasSubstr("1 times: no port left (EADDRNOTAVAIL)")));
+}
+
+TEST(Verdict, AnInvalidSecondMakesTheRunInvalidAndASuspectOneDoesNot) {
+  EXPECT_EQ(decide({}, ten_users(0, {}, {.lag_p99_us = 50'000}).aggregate).verdict, Verdict::passed);
+  const Decision late = decide({}, ten_users(0, {}, {.lag_p99_us = 1'500'000}).aggregate);
+  EXPECT_EQ(late.verdict, Verdict::invalid);
+  EXPECT_THAT(late.reasons, ElementsAre("1 INVALID seconds of a1; second 0: late by 1500.0 ms (p99)"));
+}
+
+TEST(Verdict, BooksThatDoNotBalanceAreAnInternalErrorWhateverElseHappened) {
+  TestRun run{kPlan, {"a1"}};
+  run.send(0, Second{0}.opened(0, 0, 10).last());  // never closed
+  const Decision decision = decide({{}, "an abort", "ctrl-c", {}}, run.aggregate);
+  EXPECT_EQ(exit_code(decision.verdict), 70);
+}
+
+TEST(Verdict, TheWorstReasonWinsAndAllAreListedFromTheWorst) {
+  const TestRun run = ten_users(6, kRefusedByTarget, {.lag_p99_us = 1'500'000});
+  RunEvents events;
+  std::vector<std::string> reasons = decide(events, run.aggregate).reasons;
+  ASSERT_EQ(reasons.size(), 2u);
+  EXPECT_THAT(reasons[0], HasSubstr("INVALID"));
+
+  events.lost_agents = {"a2"};
+  EXPECT_EQ(decide(events, run.aggregate).verdict, Verdict::invalid) << "invalid is worse than degraded";
+  events.aborted = "connect_pace < 20%";
+  EXPECT_EQ(decide(events, run.aggregate).verdict, Verdict::aborted);
+  events.interrupted = "ctrl-c";
+  const Decision all = decide(events, run.aggregate);
+  EXPECT_EQ(all.verdict, Verdict::interrupted);
+  EXPECT_EQ(all.reasons.size(), 5u);
+  EXPECT_THAT(all.reasons, Contains("agent a2 was lost"));
+  EXPECT_THAT(all.reasons.back(), HasSubstr("threshold missed"));
+}
+
+TEST(Verdict, ALostAgentAloneDegrades) {
+  RunEvents events;
+  events.lost_agents = {"a2"};
+  EXPECT_EQ(decide(events, ten_users(0, {}).aggregate).verdict, Verdict::degraded);
+}
+
+TEST(Verdict, OfARunThatWasRefusedNothingElseIsJudged) {
+  RunEvents events;
+  events.refused = {"a1 needs 50,000 sockets but may open 20,000 files"};
+  const TestRun run{kPlan, {"a1"}};
+  const Decision decision = decide(events, run.aggregate);
+  EXPECT_EQ(decision.verdict, Verdict::refused);
+  EXPECT_EQ(decision.reasons, events.refused);
+}
+
+}  // namespace
+}  // namespace onrush
