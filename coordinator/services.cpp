@@ -133,6 +133,9 @@ std::unique_ptr<Services> Services::start(const std::string& address, EventLoop&
   return services;
 }
 
+Services::Services(EventLoop& loop, RunControl& control)
+    : control_service_{loop, control}, runs_service_{loop, control} {}
+
 Services::~Services() {
   if (server_) server_->Shutdown(std::chrono::system_clock::now());
 }

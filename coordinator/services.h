@@ -47,8 +47,7 @@ class Services {
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
 
  private:
-  Services(EventLoop& loop, RunControl& control)
-      : control_service_{loop, control}, runs_service_{loop, control} {}
+  Services(EventLoop& loop, RunControl& control);
 
   ControlService control_service_;
   RunsService runs_service_;
