@@ -1,3 +1,4 @@
+# ctest: serial timeout=400
 """`onrush run` as its user types it, on real servers: exact counts, honest latency, faults told apart, exit codes."""
 
 import json

@@ -1,0 +1,161 @@
+// The engine over the kernel's own network: real sockets, real time, one process.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <new>
+#include <thread>
+
+#include "agent/agent_run.h"
+#include "agent/epoll_network.h"
+#include "agent/worker.h"
+#include "core/aggregate.h"
+#include "core/plan_yaml.h"
+#include "tests/echo_peer.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define ONRUSH_COUNTS_ALLOCATIONS 0  // the sanitizers' own allocator must stay in place
+#else
+#define ONRUSH_COUNTS_ALLOCATIONS 1
+#endif
+
+namespace {
+thread_local std::uint64_t allocations = 0;
+}  // namespace
+
+#if ONRUSH_COUNTS_ALLOCATIONS
+// What every `new` of this program comes to; malloc itself is called by nothing in the engine.
+void* operator new(std::size_t size) {
+  ++allocations;
+  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
+  throw std::bad_alloc{};
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+#endif
+
+namespace onrush {
+namespace {
+
+Prepare prepare_run(const std::string& plan) {
+  Prepare prepare;
+  prepare.run = "loopback";
+  prepare.plan = {"loopback.yaml", plan, {}, ""};
+  prepare.source = {{"127.0.0.77"}, 20'000, 29'999};
+  return prepare;
+}
+
+NetworkFactory epoll_networks() {
+  return [](std::uint32_t) { return EpollNetwork::make(); };
+}
+
+std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+Aggregate run_to_the_end(const std::string& yaml, std::uint32_t workers) {
+  auto plan = read_plan({"loopback.yaml", yaml, {}, ""});
+  EXPECT_TRUE(plan);
+  const std::vector<StageTimeline> stages = timeline(*plan);
+  Aggregate aggregate{*plan, stages, {"here"}};
+  AgentSettings settings;
+  settings.workers = workers;
+  settings.descriptor_limit = 1000;
+  auto run = AgentRun::prepare(prepare_run(yaml), settings, epoll_networks());
+  if (!run) throw std::runtime_error{run.error().front()};
+  (*run)->start(now_ns() + 20'000'000);
+  while (!(*run)->finished()) {
+    for (const FromAgent& message : (*run)->poll(now_ns())) {
+      if (const auto* settled = std::get_if<StageSettled>(&message)) {
+        (*run)->end_stage(settled->stage, now_ns() + 10'000'000);
+      } else {
+        const auto& snapshot = std::get<Snapshot>(message);
+        const auto applied = aggregate.apply(0, snapshot);
+        EXPECT_TRUE(applied) << applied.error();
+        (*run)->acknowledge(snapshot.number);
+      }
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds{10});
+  }
+  return aggregate;
+}
+
+TEST(Loopback, EveryUserConnectsTalksAndCloses) {
+  EchoPeer peer;
+  const std::string plan = fmt::format(R"(
+name: loopback
+target: ws://127.0.0.1:{}/echo
+scenarios:
+  chatter: {{script: [connect, {{repeat: {{every: 50ms, do: [{{request: {{text: "${{user}} ${{sequence}}", reply: {{text: "${{user}} ${{sequence}}"}}}}}}]}}}}]}}
+stages:
+  - {{name: up, users: 100, rate: 500/s, for: 500ms}}
+  - {{name: down, users: 0, rate: 1000/s}}
+)",
+                                       peer.port());
+  const Aggregate aggregate = run_to_the_end(plan, 2);
+  const Counters counters = aggregate.counters();
+  EXPECT_EQ(at(counters, Counter::attempted), 100U);
+  EXPECT_EQ(at(counters, Counter::opened), 100U);
+  EXPECT_EQ(at(counters, Counter::closed), 100U);
+  EXPECT_EQ(at(counters, Counter::lost), 0U);
+  EXPECT_GE(at(counters, Counter::messages_sent), 500U);
+  EXPECT_EQ(at(counters, Counter::messages_sent), peer.messages());
+  EXPECT_EQ(peer.handshakes(), 100U);
+  EXPECT_TRUE(aggregate.broken_identities().empty());
+}
+
+TEST(Loopback, ARefusedConnectionIsNamedByItsErrno) {
+  std::uint16_t port = 0;
+  { port = EchoPeer{}.port(); }  // nobody listens there any more
+  const std::string plan = fmt::format(R"(
+name: refused
+target: ws://127.0.0.1:{}/echo
+scenarios:
+  user: {{script: [connect, {{listen: {{}}}}]}}
+stages:
+  - {{name: up, users: 10, rate: 500/s}}
+)",
+                                       port);
+  const Aggregate aggregate = run_to_the_end(plan, 1);
+  EXPECT_EQ(at(aggregate.counters(), Counter::failed), 10U);
+  const std::vector<FailureTotal> failures = aggregate.failures();
+  ASSERT_EQ(failures.size(), 1U);
+  EXPECT_EQ(failures[0].failure, (Failure{Phase::connect, Cause::system, ECONNREFUSED}));
+}
+
+#if ONRUSH_COUNTS_ALLOCATIONS
+TEST(Loopback, TheHotPathAllocatesNothing) {
+  EchoPeer peer;
+  const std::string plan = fmt::format(R"(
+name: allocations
+target: ws://127.0.0.1:{}/echo
+scenarios:
+  chatter: {{script: [connect, {{repeat: {{every: 5ms, do: [{{request: {{text: "${{user}} ${{sequence}} ${{now_us}}", reply: {{text: "${{user}} ${{sequence}} ${{now_us}}"}}}}}}]}}}}]}}
+stages:
+  - {{name: up, users: 20, over: 100ms, for: 10s}}
+)",
+                                       peer.port());
+  AgentSettings settings;
+  settings.descriptor_limit = 1000;
+  settings.threads = settings.watch_host = false;
+  auto run = AgentRun::prepare(prepare_run(plan), settings, epoll_networks());
+  ASSERT_TRUE(run);
+  Worker& worker = *(*run)->workers().front();
+  const std::int64_t start_ns = now_ns();
+  (*run)->start(start_ns);
+  while (now_ns() < start_ns + 300'000'000) worker.turn();
+  const std::uint64_t messages_before = peer.messages();
+  const std::uint64_t before = allocations;
+  while (now_ns() < start_ns + 1'300'000'000) worker.turn();  // a hand-over lies within
+  const std::uint64_t allocated = allocations - before;
+  EXPECT_GT(before, 0U) << "the count itself does not work";
+  EXPECT_GT(peer.messages() - messages_before, 500U);
+  EXPECT_EQ(allocated, 0U);
+}
+#endif
+
+}  // namespace
+}  // namespace onrush

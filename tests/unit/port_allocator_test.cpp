@@ -1,0 +1,88 @@
+#include "agent/port_allocator.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace onrush {
+namespace {
+
+Endpoint endpoint(std::string_view address, std::uint16_t port) {
+  return *Endpoint::from_text(address, port);
+}
+
+PortAllocator make(const SourceBlock& block, Share part = {0, 1},
+                   const std::vector<std::uint16_t>& skipped = {},
+                   const Endpoint& target = endpoint("127.0.0.1", 80)) {
+  auto made = PortAllocator::make(block, part, target, skipped);
+  EXPECT_TRUE(made);
+  return std::move(*made);
+}
+
+TEST(PortAllocator, GivesEveryEndpointOnceThenNone) {
+  PortAllocator ports = make({{"127.0.0.2", "127.0.0.3"}, 1000, 1009});
+  EXPECT_EQ(ports.size(), 20U);
+  std::set<std::string> seen;
+  while (const auto taken = ports.take()) seen.insert(taken->endpoint.text());
+  EXPECT_EQ(seen.size(), 20U);
+  EXPECT_TRUE(seen.contains("127.0.0.3:1009"));
+}
+
+TEST(PortAllocator, LetsFreedEndpointsRestLongest) {
+  PortAllocator ports = make({{"127.0.0.2"}, 1000, 1002});
+  const auto first = ports.take();
+  ports.give_back(first->ticket);
+  EXPECT_EQ(ports.take()->endpoint.port(), 1001);
+  EXPECT_EQ(ports.take()->endpoint.port(), 1002);
+  EXPECT_EQ(ports.take()->endpoint.port(), 1000);
+  EXPECT_FALSE(ports.take());
+}
+
+TEST(PortAllocator, SharesOfWorkersAreDisjointAndComplete) {
+  for (const std::uint32_t workers : {1U, 2U, 3U, 7U}) {
+    std::multiset<std::string> seen;
+    for (std::uint32_t w = 0; w < workers; ++w) {
+      PortAllocator ports = make({{"127.0.0.2", "127.0.0.3", "127.0.0.4"}, 2000, 2020}, {w, workers});
+      while (const auto taken = ports.take()) seen.insert(taken->endpoint.text());
+    }
+    EXPECT_EQ(seen.size(), 63U) << workers;
+    EXPECT_EQ(std::set<std::string>(seen.begin(), seen.end()).size(), 63U) << workers;
+  }
+}
+
+// P053: a socket bound to the target's own endpoint would connect to itself.
+TEST(PortAllocator, NeverGivesOutTheTargetsOwnEndpoint) {
+  const Endpoint target = endpoint("127.0.0.1", 1001);
+  EXPECT_EQ(make({{"127.0.0.1"}, 1000, 1002}, {0, 1}, {}, target).size(), 2U);
+  EXPECT_EQ(make({{""}, 1000, 1002}, {0, 1}, {}, target).size(), 2U);
+  EXPECT_EQ(make({{"127.0.0.2"}, 1000, 1002}, {0, 1}, {}, target).size(), 3U);
+}
+
+TEST(PortAllocator, SkipsPortsThatAreNotForUs) {
+  PortAllocator ports = make({{"127.0.0.2"}, 1000, 1003}, {0, 1}, {1001, 1003, 9});
+  EXPECT_EQ(ports.take()->endpoint.port(), 1000);
+  EXPECT_EQ(ports.take()->endpoint.port(), 1002);
+  EXPECT_FALSE(ports.take());
+}
+
+TEST(PortAllocator, LeavesPortsToTheKernelWithoutABlock) {
+  PortAllocator ports = make({{"127.0.0.2", "127.0.0.3"}, 0, 0});
+  EXPECT_EQ(ports.take()->endpoint.text(), "127.0.0.2:0");
+  EXPECT_EQ(ports.take()->endpoint.text(), "127.0.0.3:0");
+  EXPECT_EQ(ports.take()->endpoint.text(), "127.0.0.2:0");
+}
+
+TEST(PortAllocator, TakesSixAddressesTowardsASixTarget) {
+  PortAllocator ports = make({{"::1"}, 4000, 4001}, {0, 1}, {}, endpoint("::1", 80));
+  EXPECT_EQ(ports.take()->endpoint.text(), "[::1]:4000");
+  EXPECT_FALSE(PortAllocator::make({{"127.0.0.1"}, 1, 2}, {0, 1}, endpoint("::1", 80), {}));
+  EXPECT_FALSE(PortAllocator::make({{"nowhere"}, 1, 2}, {0, 1}, endpoint("::1", 80), {}));
+}
+
+TEST(PortAllocator, UsesTheHighestPortToo) {
+  PortAllocator ports = make({{"127.0.0.2"}, 65'535, 65'535});
+  EXPECT_EQ(ports.take()->endpoint.port(), 65'535);
+}
+
+}  // namespace
+}  // namespace onrush

@@ -1,0 +1,34 @@
+#include "agent/self_watch.h"
+
+#include <gtest/gtest.h>
+
+namespace onrush {
+namespace {
+
+TEST(SelfWatch, FindsAValueUnderItsHeading) {
+  constexpr const char* kTable =
+      "Ip: Forwarding DefaultTTL\nIp: 1 64\n"
+      "Tcp: RtoAlgorithm RetransSegs InErrs\nTcp: 1 4711 3\n";
+  EXPECT_EQ(value_in(kTable, "Tcp:", "RetransSegs"), 4711U);
+  EXPECT_EQ(value_in(kTable, "Ip:", "DefaultTTL"), 64U);
+  EXPECT_EQ(value_in(kTable, "Ip:", "RetransSegs"), 0U);
+  EXPECT_EQ(value_in("Tcp: A B\nTcp: 1\n", "Tcp:", "B"), 0U);
+  EXPECT_EQ(value_in("", "Tcp:", "B"), 0U);
+}
+
+TEST(SelfWatch, AddsUpTheDropsOfAllProcessors) {
+  EXPECT_EQ(softnet_drops_in("0000beef 00000002 00000000\n00000001 0000000a 00000000\n"), 12U);
+  EXPECT_EQ(softnet_drops_in("rubbish\n"), 0U);
+}
+
+TEST(SelfWatch, SeesThisProcessAndNothingImpossible) {
+  SelfWatch watch;
+  Health health;
+  watch.look(health);
+  EXPECT_GT(health.memory_bytes, 100'000U);
+  EXPECT_GE(health.cpu_steal, 0);
+  EXPECT_LE(health.cpu_steal, 1);
+}
+
+}  // namespace
+}  // namespace onrush
