@@ -75,10 +75,8 @@ std::vector<std::string> check_limits(const Prepare& prepare, const Plan& plan, 
   need.connections =
       peak_users(plan, prepare.share) + static_cast<std::uint64_t>(std::ceil(arrivals / prepare.share.count));
   need.peak = peak_users(plan) + static_cast<std::uint64_t>(arrivals);
-  // Shares differ by one at most, so this agent's stands for its neighbours' too, up to the whole.
-  need.connections_on_host = std::min(need.connections * std::max(prepare.agents_on_host, 1U),
-                                      std::max(need.peak, need.connections));
-  need.peak = std::max(need.peak, need.connections_on_host);
+  // Shares differ by one, so the product may be a little more than there is.
+  need.connections_on_host = std::min(need.connections * std::max(prepare.agents_on_host, 1U), need.peak);
   need.plan_file = prepare.plan.file;
   AgentLimits limits;
   limits.descriptor_limit = settings.descriptor_limit;
