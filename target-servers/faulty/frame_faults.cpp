@@ -36,7 +36,7 @@ void huge_message(Peer& peer) {
   open(peer);
   const std::string body = std::string{"\x7E\x04\x00"sv} + std::string(1024, 'h');
   constexpr int kFragments = 17 * 1024;
-  for (int i = 0; i < kFragments && !peer.has_spoken(); ++i) {
+  for (int i = 0; i < kFragments && !peer.gone(); ++i) {
     const std::string_view opcode = i == 0 ? "\x02"sv : i + 1 < kFragments ? "\x00"sv : "\x80"sv;
     peer.send(std::string{opcode} + body);
   }
