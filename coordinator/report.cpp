@@ -101,6 +101,8 @@ Json failures_json(const Aggregate& aggregate) {
   for (const FailureTotal* row : sorted)
     json.push_back({{"phase", name(row->failure.phase)},
                     {"cause", describe(row->failure)},
+                    {"kind", name(row->failure.cause)},
+                    {"detail", row->failure.detail},
                     {"ours", is_ours(row->failure)},
                     {"agent", aggregate.agents()[row->agent].name},
                     {"count", row->count},

@@ -161,6 +161,41 @@ std::string describe(const Failure& failure) {
   return "unknown";  // a number off the wire that names no cause
 }
 
+const char* name(Cause cause) noexcept {
+  switch (cause) {
+    case Cause::none: return "none";
+    case Cause::system: return "system";
+    case Cause::timeout: return "timeout";
+    case Cause::refused_status: return "refused_status";
+    case Cause::not_http: return "not_http";
+    case Cause::head_too_large: return "head_too_large";
+    case Cause::bad_header: return "bad_header";
+    case Cause::missing_upgrade: return "missing_upgrade";
+    case Cause::missing_connection: return "missing_connection";
+    case Cause::missing_accept: return "missing_accept";
+    case Cause::wrong_accept: return "wrong_accept";
+    case Cause::unasked_protocol: return "unasked_protocol";
+    case Cause::unasked_extension: return "unasked_extension";
+    case Cause::end_of_stream: return "end_of_stream";
+    case Cause::self_connect: return "self_connect";
+    case Cause::cancelled: return "cancelled";
+    case Cause::no_port: return "no_port";
+    case Cause::peer_close: return "peer_close";
+    case Cause::masked_frame: return "masked_frame";
+    case Cause::reserved_bits: return "reserved_bits";
+    case Cause::reserved_opcode: return "reserved_opcode";
+    case Cause::bad_control_frame: return "bad_control_frame";
+    case Cause::bad_fragment: return "bad_fragment";
+    case Cause::bad_length: return "bad_length";
+    case Cause::bad_close_frame: return "bad_close_frame";
+    case Cause::invalid_utf8: return "invalid_utf8";
+    case Cause::message_too_large: return "message_too_large";
+    case Cause::agent_lost: return "agent_lost";
+    case Cause::other: return "other";
+  }
+  return "unknown";
+}
+
 const char* name(Phase phase) noexcept {
   switch (phase) {
     case Phase::connect: return "connect";

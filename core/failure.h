@@ -59,6 +59,9 @@ struct Failure {
 /// "connect", "upgrade", ...
 [[nodiscard]] const char* name(Phase phase) noexcept;
 
+/// "refused_status", "wrong_accept", ...: the enum's own word, for programs that read a report.
+[[nodiscard]] const char* name(Cause cause) noexcept;
+
 /// True if the generator or its machine is to blame (EADDRNOTAVAIL, EMFILE, ENFILE, ENOBUFS, ENOMEM, no_port,
 /// cancelled, agent_lost); the target otherwise.
 [[nodiscard]] bool is_ours(const Failure& failure) noexcept;

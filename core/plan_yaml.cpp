@@ -166,7 +166,7 @@ Plan read_root(Reader& reader, const YamlNode& root, const std::string& given_ta
 }  // namespace
 
 Expected<Plan, std::vector<Diagnostic>> read_plan(const PlanSource& source) {
-  auto text = PlanText::from(source.yaml);
+  auto text = SourceText::from(source.yaml);
   if (!text) return Unexpected{std::vector{text.error()}};
   auto tree = YamlTree::parse(std::move(*text));
   if (!tree) return Unexpected{std::vector{tree.error()}};

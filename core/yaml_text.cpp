@@ -85,13 +85,13 @@ std::size_t find_bad_utf8(std::string_view text) noexcept {
   return npos;
 }
 
-Expected<PlanText, Diagnostic> PlanText::from(std::string_view bytes) {
+Expected<SourceText, Diagnostic> SourceText::from(std::string_view bytes) {
   if (bytes.size() > kLargestPlan)
     return refuse({1, 1}, fmt::format("the plan has {} bytes; at most {} (1 MiB) are read", bytes.size(),
                                       kLargestPlan));
   if (looks_like_utf16(bytes)) return refuse({1, 1}, "the plan is in UTF-16; save it as UTF-8");
   if (bytes.substr(0, 3) == "\xEF\xBB\xBF") bytes.remove_prefix(3);
-  PlanText plan(with_plain_line_ends(bytes));
+  SourceText plan(with_plain_line_ends(bytes));
   const std::string& text = plan.text_;
   if (const std::size_t bad = find_bad_utf8(text); bad != npos)
     return refuse(plan.position(bad), fmt::format("byte {:02x} is not UTF-8 here; save the plan as UTF-8",
@@ -106,16 +106,16 @@ Expected<PlanText, Diagnostic> PlanText::from(std::string_view bytes) {
   return plan;
 }
 
-PlanText::PlanText(std::string text) : text_{std::move(text)}, line_starts_{0} {
+SourceText::SourceText(std::string text) : text_{std::move(text)}, line_starts_{0} {
   for (std::size_t i = 0; i < text_.size(); ++i)
     if (text_[i] == '\n') line_starts_.push_back(i + 1);
 }
 
-std::size_t PlanText::line_start(std::size_t offset) const {
+std::size_t SourceText::line_start(std::size_t offset) const {
   return *std::prev(std::upper_bound(line_starts_.begin(), line_starts_.end(), offset));
 }
 
-Position PlanText::position(std::size_t offset) const {
+Position SourceText::position(std::size_t offset) const {
   offset = std::min(offset, text_.size());
   const std::size_t start = line_start(offset);
   const auto line = std::upper_bound(line_starts_.begin(), line_starts_.end(), offset) - line_starts_.begin();
@@ -125,7 +125,7 @@ Position PlanText::position(std::size_t offset) const {
   return {static_cast<int>(line), static_cast<int>(characters) + 1};
 }
 
-std::string_view PlanText::line_before(std::size_t offset) const {
+std::string_view SourceText::line_before(std::size_t offset) const {
   offset = std::min(offset, text_.size());
   const std::size_t start = line_start(offset);
   return std::string_view(text_).substr(start, offset - start);

@@ -20,10 +20,10 @@ inline constexpr int kDeepestNesting = 64;            ///< lists and maps within
 inline constexpr int kMostOpenBrackets = 500;         ///< anywhere, so also within texts
 
 /// Well-formed UTF-8 without byte order mark, lines ended by LF.
-class PlanText {
+class SourceText {
  public:
   /// Checks and normalizes a file's bytes.
-  static Expected<PlanText, Diagnostic> from(std::string_view bytes);
+  static Expected<SourceText, Diagnostic> from(std::string_view bytes);
 
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
   /// Line and column of a byte; an offset beyond the end means the end.
@@ -32,7 +32,7 @@ class PlanText {
   [[nodiscard]] std::string_view line_before(std::size_t offset) const;
 
  private:
-  explicit PlanText(std::string text);
+  explicit SourceText(std::string text);
   [[nodiscard]] std::size_t line_start(std::size_t offset) const;
 
   std::string text_;

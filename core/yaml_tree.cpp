@@ -215,7 +215,7 @@ class TreeBuilder : public YAML::EventHandler {
 namespace {
 
 // A tab in the indentation often shows only as some other mistake on the same line or the next.
-std::size_t find_tab_near(const PlanText& text, std::size_t at) {
+std::size_t find_tab_near(const SourceText& text, std::size_t at) {
   const std::string& all = text.text();
   std::size_t start = std::min(at, all.size()) - text.line_before(at).size();
   for (int lines = 0; lines < 2; ++lines) {
@@ -230,7 +230,7 @@ std::size_t find_tab_near(const PlanText& text, std::size_t at) {
 
 }  // namespace
 
-Expected<YamlTree, Diagnostic> YamlTree::parse(PlanText text) {
+Expected<YamlTree, Diagnostic> YamlTree::parse(SourceText text) {
   YamlTree tree(std::move(text));
   TextBuffer buffer(tree.text_.text());
   std::istream in(&buffer);

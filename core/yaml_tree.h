@@ -38,7 +38,7 @@ class YamlTree {
   YamlTree& operator=(YamlTree&&) = default;
 
   /// The one document of a file. An error is the first thing that makes it unreadable.
-  static Expected<YamlTree, Diagnostic> parse(PlanText text);
+  static Expected<YamlTree, Diagnostic> parse(SourceText text);
 
   [[nodiscard]] YamlNode& root() const noexcept { return *root_; }
   [[nodiscard]] std::deque<YamlNode>& nodes() noexcept { return nodes_; }
@@ -47,10 +47,10 @@ class YamlTree {
   [[nodiscard]] Position position_in(const YamlNode& scalar, std::size_t offset) const;
 
  private:
-  explicit YamlTree(PlanText text) : text_{std::move(text)} {}
+  explicit YamlTree(SourceText text) : text_{std::move(text)} {}
   friend class TreeBuilder;
 
-  PlanText text_;
+  SourceText text_;
   std::deque<YamlNode> nodes_;
   YamlNode* root_ = nullptr;
 };

@@ -98,7 +98,7 @@ class Second {
 /// An aggregate that is fed snapshots in the order in which each agent sends them.
 class TestRun {
  public:
-  TestRun(const std::string& yaml, std::vector<std::string> agents)
+  TestRun(const std::string& yaml, const std::vector<std::string>& agents)
       : plan{plan_of(yaml)}, aggregate{plan, timeline(plan), agents}, sent_(agents.size()) {}
 
   void send(std::uint32_t agent, const Second& second) {

@@ -1,3 +1,4 @@
+# ctest: serial timeout=300
 """A coordinator and agents started by hand: loss, refusal, signals, restarts. Real processes, real gRPC."""
 
 import signal

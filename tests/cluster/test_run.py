@@ -1,3 +1,4 @@
+# ctest: serial timeout=400
 """`onrush run` as its user types it, on real servers: exact counts, honest latency, faults told apart, exit codes."""
 
 import json
@@ -8,6 +9,7 @@ import threading
 import time
 import urllib.parse
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from onrush_cluster import BIN, ROOT, Process, assert_accounts_balance, run_embedded, write_plan
@@ -115,39 +117,47 @@ target: ws://127.0.0.1:{port}/echo
 scenarios:
   user:
     script:
-      - connect: {{timeout: 2s}}
-      - repeat: {{times: 2, do: [{{request: {{text: "hello", reply: any, timeout: 2s}}}}]}}
-      - think: 1s
-      - close
+      - connect: {{timeout: 1s}}
+      - repeat: {{times: 2, do: [{{request: {{text: "hello", reply: any, timeout: 1s}}}}]}}
+      - think: 10s
 stages:
-  - {{name: all, users: 2, over: 100ms, for: 4s}}
+  - {{name: all, users: 2, over: 100ms, for: 2500ms}}
 """
-
-
-def faults():
-    table = json.loads((ROOT / "target-servers/faulty/faults.json").read_text())
-    return [pytest.param(fault, id=fault["path"].strip("/")) for fault in table]
+FAULTS = json.loads((ROOT / "target-servers/faulty/faults.json").read_text())
 
 
 @pytest.fixture(scope="module")
-def faulty():
-    with start_target("faulty") as server:
-        yield server
+def outcomes(tmp_path_factory):
+    """One run against each faulty path, four at a time: by path its summary, and what the target saw of it."""
+    with start_target("faulty") as target, ThreadPoolExecutor(4) as pool:
+        def run(fault):
+            folder = tmp_path_factory.mktemp("fault")
+            plan = write_plan(folder, FAULT.format(port=target.port))
+            url = f"ws://127.0.0.1:{target.port}{fault['path']}"
+            return run_embedded(folder, plan, "--agents", "1", "--target", url, seconds=60)
+        runs = list(pool.map(run, FAULTS))
+        seen = target.stats()["paths"]
+        return {fault["path"]: (process, found, seen.get(fault["path"]))
+                for fault, (process, found) in zip(FAULTS, runs)}
 
 
-@pytest.mark.parametrize("fault", faults())
-def test_every_fault_has_its_own_line_and_the_run_ends(fault, faulty, tmp_path):
-    plan = write_plan(tmp_path, FAULT.format(port=faulty.port))
-    url = f"ws://127.0.0.1:{faulty.port}{fault['path']}"
-    process, found = run_embedded(tmp_path, plan, "--agents", "1", "--target", url, seconds=60)
+@pytest.mark.parametrize("fault", [pytest.param(fault, id=fault["path"].strip("/")) for fault in FAULTS])
+def test_every_fault_has_its_own_line_and_the_run_ends(fault, outcomes):
+    process, found, seen = outcomes[fault["path"]]
     assert found is not None, process.said()
     assert_accounts_balance(found)
-    keys = {(f["phase"], f["cause_key"], f["detail"]) for f in found["failures"]}
     if fault["valid"]:
-        assert found["counts"]["failed"] == 0 and found["counts"]["lost"] == 0, found["failures"]
+        assert found["counts"]["opened"] == 2, found["failures"]
+        assert found["counts"]["failed"] == found["counts"]["lost"] == 0, found["failures"]
         return
-    assert (fault["phase"], fault["cause"], fault["detail"]) in keys, found["failures"]
-    assert all(not f["ours"] for f in found["failures"] if f["cause_key"] == fault["cause"])
+    detail = 1 if fault["detail"] == "timeout" else fault["detail"]
+    rows = [f for f in found["failures"] if (f["phase"], f["kind"], f["detail"]) ==
+            (fault["phase"], fault["cause"], detail)]
+    assert rows and rows[0]["count"] == (4 if fault["phase"] == "request" else 2), found["failures"]
+    assert not rows[0]["ours"]
+    assert process.process.returncode != 0 or found["counts"]["opened"] > 0, "all failed is never a pass"
+    if fault["close_code"] is not None:
+        assert seen["closes"].get(str(fault["close_code"])) == 2, seen
 
 
 def test_prometheus_scrapes_a_run_and_agrees_with_the_summary(tmp_path):
@@ -229,7 +239,7 @@ def test_P071_a_missed_threshold_is_99_and_an_unwritable_folder_70(tmp_path):
 
 def test_an_abort_ends_the_run_with_4(tmp_path):
     with start_target("beast") as target:
-        text = FAULT.format(port=target.port).replace("for: 4s", "for: 60s") + "abort: ['opened >= 2']\n"
+        text = FAULT.format(port=target.port).replace("for: 2500ms", "for: 60s") + "abort: ['opened >= 2']\n"
         process, found = run_embedded(tmp_path, write_plan(tmp_path, text))
         assert (process.process.returncode, found["verdict"]) == (4, "aborted")
         assert found["duration_s"] < 20

@@ -7,6 +7,7 @@ import json
 import subprocess
 import threading
 
+from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import serve
 
 from onrush_testing import program
@@ -25,8 +26,12 @@ class Seen:
 
 @contextlib.contextmanager
 def server(seen, **options):
+    def messages(connection):
+        with contextlib.suppress(ConnectionClosed):  # raised for any code but 1000 and 1001
+            yield from connection
+
     def echo(connection):
-        for message in connection:
+        for message in messages(connection):
             if message != "fragments":
                 seen.messages.append((type(message), len(message.encode() if isinstance(message, str) else message)))
                 connection.send(message)

@@ -63,7 +63,7 @@ TEST(Aggregate, ARepeatedSnapshotChangesNothing) {
 
 TEST(Aggregate, RefusesASnapshotThatCannotBeRightAndAppliesNothingOfIt) {
   TestRun run{kPlan, {"a1"}};
-  const auto why = [&](Snapshot snapshot, const char* expected) {
+  const auto why = [&](const Snapshot& snapshot, const char* expected) {
     const auto applied = run.aggregate.apply(0, snapshot);
     ASSERT_FALSE(applied);
     EXPECT_THAT(applied.error(), HasSubstr(expected));

@@ -23,7 +23,7 @@ constexpr std::string_view kAccept = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=";
 Arrival arrive(const std::vector<std::string>& chunks) { return onrush::arrive(chunks, kKey); }
 
 Arrival arrive_at_every_cut(const std::string& bytes) {
-  const Arrival whole = arrive({bytes});
+  Arrival whole = arrive({bytes});
   std::vector<std::string> singles;
   for (const char byte : bytes) singles.emplace_back(1, byte);
   std::vector<Arrival> others = {arrive(singles)};
