@@ -58,9 +58,7 @@ class TimerWheel {
         fire(session);
       }
       if (fired == budget || tick_ >= now) return fired;
-      const std::uint32_t next = next_in(0, static_cast<std::uint32_t>(tick_ & 255) + 1);
-      const std::uint64_t block = tick_ | 255;
-      move_to(std::min(now, next < 256 ? (tick_ & ~std::uint64_t{255}) + next : block + 1));
+      move_to(std::min(now, next_tick(1)));
     }
     tick_ = std::max(tick_, now);
     return fired;
@@ -69,14 +67,7 @@ class TimerWheel {
   /// Nothing is due before this instant; kNever if nothing is armed. May be earlier than the first deadline.
   [[nodiscard]] std::int64_t next_due_ns() const noexcept {
     if (armed_ == 0) return kNever;
-    for (int level = 0; level < kLevels; ++level) {
-      const int shift = 8 * level;
-      const auto here = static_cast<std::uint32_t>(tick_ >> shift & 255);
-      const std::uint32_t next = next_in(level, level == 0 ? here : here + 1);
-      if (next < 256)
-        return instant_of((tick_ >> (shift + 8) << (shift + 8)) + (std::uint64_t{next} << shift));
-    }
-    return instant_of((tick_ >> 32 << 32) + (std::uint64_t{1} << 32));
+    return instant_of(next_tick(0));
   }
 
   [[nodiscard]] std::uint32_t armed() const noexcept { return armed_; }
@@ -134,6 +125,17 @@ class TimerWheel {
     slab_.at(session.timer_previous).timer_next = session.timer_next;
     slab_.at(session.timer_next).timer_previous = session.timer_previous;
     if (heads_[bucket] == slot) heads_[bucket] = session.timer_next;
+  }
+
+  // The first tick of the first occupied bucket, on level 0 `from_here` places ahead or later.
+  [[nodiscard]] std::uint64_t next_tick(std::uint32_t from_here) const noexcept {
+    for (int level = 0; level < kLevels; ++level) {
+      const int shift = 8 * level;
+      const auto here = static_cast<std::uint32_t>(tick_ >> shift & 255);
+      const std::uint32_t next = next_in(level, here + (level == 0 ? from_here : 1));
+      if (next < 256) return (tick_ >> (shift + 8) << (shift + 8)) + (std::uint64_t{next} << shift);
+    }
+    return (tick_ >> 32 << 32) + (std::uint64_t{1} << 32);
   }
 
   // The first occupied place of a level at or after `from`; 256 if there is none.

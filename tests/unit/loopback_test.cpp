@@ -70,7 +70,8 @@ Aggregate run_to_the_end(const std::string& yaml, std::uint32_t workers) {
   while (!(*run)->finished()) {
     for (const FromAgent& message : (*run)->poll(now_ns())) {
       if (const auto* settled = std::get_if<StageSettled>(&message)) {
-        (*run)->end_stage(settled->stage, now_ns() + 10'000'000);
+        const auto hold_ns = static_cast<std::int64_t>(stages[settled->stage].hold_s * 1e9);
+        (*run)->end_stage(settled->stage, now_ns() + hold_ns + 10'000'000);
       } else {
         const auto& snapshot = std::get<Snapshot>(message);
         const auto applied = aggregate.apply(0, snapshot);
