@@ -170,7 +170,7 @@ void RunControl::begin(const std::vector<AgentId>& ids) {
         });
       });
   spdlog::info("run {} on {} agents", id, ids.size());
-  tell(RunAccepted{id, http_});
+  tell(RunAccepted{id, http_.empty() ? "" : "http://" + http_});
   run_->begin(monotonic_ns());
   deliver();
 }
