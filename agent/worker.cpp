@@ -14,6 +14,11 @@ constexpr std::int64_t kIdle_ns = kSecond_ns;
 constexpr std::int64_t kRetry_ns = 1'000'000;
 constexpr std::uint32_t kReadyBuffers = 64;
 
+// A time that ran out, as the detail of its failure.
+std::uint32_t milliseconds(std::int64_t time_ns) {
+  return static_cast<std::uint32_t>((time_ns + 500'000) / 1'000'000);
+}
+
 }  // namespace
 
 Worker::Worker(const Program& program, const WorkerSettings& settings, PortAllocator ports, Network& network)
@@ -80,15 +85,13 @@ void Worker::timer_due(Session& session) {
     case State::connecting:
     case State::upgrading: {
       const Phase phase = session.state == State::connecting ? Phase::connect : Phase::upgrade;
-      const auto seconds = (due_ns - session.begun_ns + kSecond_ns / 2) / kSecond_ns;
-      return attempt_failed(session, {phase, Cause::timeout, static_cast<std::uint32_t>(seconds)});
+      return attempt_failed(session, {phase, Cause::timeout, milliseconds(due_ns - session.begun_ns)});
     }
     case State::thinking:
     case State::pacing: return run(session, due_ns);
     case State::awaiting_reply: {
       const auto& request = std::get<RequestStep>(step_of(session).instruction.step->what);
-      const auto seconds = (request.timeout_ns + kSecond_ns / 2) / kSecond_ns;
-      note_failure(session, {Phase::request, Cause::timeout, static_cast<std::uint32_t>(seconds)});
+      note_failure(session, {Phase::request, Cause::timeout, milliseconds(request.timeout_ns)});
       [[fallthrough]];
     }
     case State::listening:
@@ -98,7 +101,7 @@ void Worker::timer_due(Session& session) {
       return run(session, due_ns);
     case State::closing:
       if (!session.has(kDeaf))
-        note_failure(session, {Phase::close, Cause::timeout, kCloseWait_ns / kSecond_ns});
+        note_failure(session, {Phase::close, Cause::timeout, milliseconds(kCloseWait_ns)});
       return connection_ended(session);
     case State::flushing:
     case State::idle: break;

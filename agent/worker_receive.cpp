@@ -161,6 +161,7 @@ bool Worker::is_reply(Session& session, std::span<const std::uint8_t> payload, b
 }
 
 void Worker::replied(Session& session) {
+  count(session, Counter::requests);
   recorder_.time(session.scenario, Time::round_trip, now_ns_ - session.times.sent_ns);
   if (step_of(session).instruction.paced)
     recorder_.time(session.scenario, Time::response, now_ns_ - session.times.due_ns);

@@ -102,7 +102,6 @@ bool Worker::run_message(Session& session, const ProgramStep& step, std::int64_t
     return send_message(session, std::get<SendStep>(step.instruction.step->what).message);
   }
   const auto& request = std::get<RequestStep>(step.instruction.step->what);
-  count(session, Counter::requests);
   wait_until(session, State::awaiting_reply, now_ns_ + request.timeout_ns);
   [[maybe_unused]] const bool alive = send_message(session, request.message);
   return false;

@@ -49,7 +49,7 @@ Aggregate::Aggregate(const Plan& plan, std::vector<StageTimeline> stages, std::v
       agents_(agents.size()),
       next_number_(agents.size(), 1),
       reported_(agents.size()),
-      books_(agents.size(), std::vector<Book>(plan.scenarios.size())),
+      books_(agents.size(), std::vector<Counters>(plan.scenarios.size())),
       cells_(stages_.size() * plan.scenarios.size()),
       deliveries_{static_cast<std::uint32_t>(agents.size()),
                   static_cast<std::uint32_t>(plan.scenarios.size()), listening_scenarios(plan)},
@@ -114,9 +114,9 @@ std::string Aggregate::why_impossible(const Cell& cell) const {
 
 void Aggregate::apply_cell(std::uint32_t agent, std::uint32_t second, const Cell& cell) {
   Measured& whole = cells_[cell.stage * plan_.scenarios.size() + cell.scenario];
-  Book& book = books_[agent][cell.scenario];
+  Counters& book = books_[agent][cell.scenario];
   add(whole.counters, cell.counters);
-  add(book.counters, cell.counters);
+  add(book, cell.counters);
   add(agents_[agent].counters, cell.counters);
   const bool takes_samples = series_.count(second, cell.stage, cell.counters);
   for (const TimeSamples& samples : cell.times) {
@@ -125,7 +125,6 @@ void Aggregate::apply_cell(std::uint32_t agent, std::uint32_t second, const Cell
     ONRUSH_CHECK(added.has_value());  // checked before anything was applied
     whole.of(samples.time).add(scratch_);
     if (takes_samples) series_.sample(second, cell.stage, samples.time, scratch_);
-    if (samples.time == Time::round_trip) book.replies += *added;
   }
 }
 
@@ -209,26 +208,23 @@ void Aggregate::agent_lost(std::uint32_t agent, std::int64_t at_us) {
 
 /// The users of a lost agent: what was open is closed and lost, what was under way has failed.
 void Aggregate::close_books(std::uint32_t agent, std::uint32_t scenario, std::int64_t at_us) {
-  Book& book = books_[agent][scenario];
-  const auto of = [&](Counter counter) { return at(book.counters, counter); };
+  const Counters& book = books_[agent][scenario];
+  const auto of = [&](Counter counter) { return at(book, counter); };
   const std::uint64_t opening = less(of(Counter::attempted), of(Counter::opened) + of(Counter::failed));
   const std::uint64_t open = less(of(Counter::opened), of(Counter::closed));
-  const std::uint64_t waiting = less(of(Counter::requests), of(Counter::failed_requests) + book.replies);
   Cell closing{current_stage(), scenario, {}, {}};
   at(closing.counters, Counter::failed) = opening;
   at(closing.counters, Counter::closed) = open;
   at(closing.counters, Counter::lost) = open;
-  at(closing.counters, Counter::failed_requests) = waiting;
   sessions_without_time_ += open;
   const auto second =
       static_cast<std::uint32_t>(std::clamp<std::int64_t>(at_us / 1'000'000, 0, kMostSeconds));
-  if (opening + open + waiting > 0) apply_cell(agent, second, closing);
+  if (opening + open > 0) apply_cell(agent, second, closing);
   const auto fail = [&](Phase phase, std::uint64_t count) {
     count_failure(agent, {{phase, Cause::agent_lost, 0}, closing.stage, scenario, count, at_us, at_us, ""});
   };
   fail(Phase::connect, opening);
   fail(Phase::open, open);
-  fail(Phase::request, waiting);
 }
 
 void Aggregate::stage_began(std::uint32_t stage, std::int64_t at_us) { spans_.at(stage).began_us = at_us; }

@@ -146,11 +146,6 @@ class Aggregate {
   static constexpr std::size_t kFailureKindsKept = 10'000;
 
  private:
-  /// What one agent's users of one scenario have done: what it takes to close their books if it is lost.
-  struct Book {
-    Counters counters{};
-    std::uint64_t replies = 0;
-  };
   struct AbortWatch {
     std::uint32_t held_s = 0;  ///< seconds without a break
   };
@@ -188,7 +183,7 @@ class Aggregate {
   std::vector<AgentRecord> agents_;
   std::vector<std::uint64_t> next_number_;              ///< by agent
   std::vector<std::optional<std::uint32_t>> reported_;  ///< by agent: its last second
-  std::vector<std::vector<Book>> books_;                ///< by agent and scenario
+  std::vector<std::vector<Counters>> books_;                ///< by agent and scenario
   std::vector<Measured> cells_;                         ///< stage * scenarios + scenario
   std::uint64_t sessions_without_time_ = 0;             ///< closed by the loss of their agent
   Series series_;

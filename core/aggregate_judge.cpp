@@ -186,13 +186,11 @@ std::vector<std::string> Aggregate::broken_identities() const {
   const auto of = [&](Counter counter) { return at(all.counters, counter); };
   Counters by_agent{};
   Gauges gauges;
-  bool over = true;
   for (const AgentRecord& agent : agents_) {
     add(by_agent, agent.counters);
     gauges.opening += agent.gauges.opening;
     gauges.open += agent.gauges.open;
     gauges.closing += agent.gauges.closing;
-    over = over && agent.state != AgentState::running;
   }
   Counters by_second{};
   for (const auto& [second, row] : series_.rows()) add(by_second, row.counters);
@@ -216,8 +214,7 @@ std::vector<std::string> Aggregate::broken_identities() const {
   hold.equal("closed", of(Counter::closed), "samples of session_time + sessions of lost agents",
              all.samples(Time::session) + sessions_without_time_);
   hold.equal("delivered", of(Counter::delivered), "copies of broadcasts received", delivery().received);
-  if (over)
-    hold.equal("requests", of(Counter::requests), "failed_requests + samples of round_trip_time",
+  hold.equal("requests", of(Counter::requests), "failed_requests + samples of round_trip_time",
                of(Counter::failed_requests) + all.samples(Time::round_trip));
   return std::move(hold).broken();
 }

@@ -92,8 +92,8 @@ std::string describe_timeout(const Failure& failure) {
   const char* awaited = failure.phase == Phase::request ? "reply"
                         : failure.phase == Phase::close ? "close frame"
                                                         : "answer";
-  if (failure.detail == 0) return fmt::format("no {} in less than 1 s", awaited);
-  return fmt::format("no {} in {} s", awaited, failure.detail);
+  if (failure.detail % 1000 == 0) return fmt::format("no {} in {} s", awaited, failure.detail / 1000);
+  return fmt::format("no {} in {} ms", awaited, failure.detail);
 }
 
 std::string describe_status(std::uint32_t status) {

@@ -15,7 +15,7 @@ enum class Phase : std::uint8_t { connect, upgrade, request, open, close };
 enum class Cause : std::uint8_t {
   none,
   system,              ///< a system call failed; detail = errno
-  timeout,             ///< no answer within the step's time; detail = seconds
+  timeout,             ///< no answer within the step's time; detail = milliseconds
   refused_status,      ///< HTTP status other than 101; detail = status
   not_http,            ///< what came is not an HTTP/1.x response head
   head_too_large,      ///< response head over the limit

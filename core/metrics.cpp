@@ -48,7 +48,7 @@ constexpr std::array<Metric, kCounters> kCounterTable{{
      "Bytes sent above TCP, with handshakes and frame headers."},
     {"bytes_received", "onrush_bytes_received_total", "bytes", Kind::counter,
      "Bytes received above TCP, with handshakes and frame headers."},
-    {"requests", "onrush_requests_total", "messages", Kind::counter, "Messages that wait for a reply."},
+    {"requests", "onrush_requests_total", "messages", Kind::counter, "Messages that waited for a reply, counted at its end."},
     {"failed_requests", "onrush_failed_requests_total", "messages", Kind::counter,
      "Requests without a reply in time or whose connection ended."},
     {"delivered", "onrush_broadcasts_delivered_total", "messages", Kind::counter,

@@ -41,7 +41,7 @@ enum class Counter : std::uint8_t {
   messages_received,  ///< data messages
   bytes_sent,         ///< on the wire above TCP, handshake and frame headers included
   bytes_received,
-  requests,         ///< messages that wait for a reply
+  requests,         ///< messages that waited for a reply, counted when they have it or have failed
   failed_requests,  ///< of them, those without a reply in time or whose connection ended
   delivered,        ///< first copies of broadcasts received by listening users
   duplicates,       ///< further copies

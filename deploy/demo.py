@@ -7,10 +7,10 @@ whether it saw what Onrush reports. Exit code 0 only if both agree. Standard lib
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import urllib.request
@@ -19,6 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(os.environ.get("ONRUSH_BIN", ROOT / "build/release/bin"))
 PORT = 8088  # the plan's own
+RESULTS = "onrush-results/demo"
 USERS = int(os.environ.get("USERS", "10000"))
 RATE = os.environ.get("RATE", "1000/s")
 
@@ -47,12 +48,12 @@ def watch_connections(most, ended):
 
 def main():
     target = start_target()
-    results = tempfile.mkdtemp(prefix="onrush-demo-")
+    shutil.rmtree(ROOT / RESULTS, ignore_errors=True)
     most, ended = [0], threading.Event()
     watcher = threading.Thread(target=watch_connections, args=(most, ended))
     watcher.start()
     try:
-        command = [BIN / "onrush", "run", ROOT / "plans/c1000k.yaml", "--agents", "3", "--out", results,
+        command = [BIN / "onrush", "run", ROOT / "plans/c1000k.yaml", "--agents", "3", "--out", RESULTS,
                    "--set", f"users={USERS}", "--set", f"rate={RATE}"]
         print("$ " + " ".join(str(word).replace(f"{ROOT}/", "") for word in command), flush=True)
         code = subprocess.run(command, cwd=ROOT).returncode
@@ -64,9 +65,10 @@ def main():
         ended.set()
         target.send_signal(signal.SIGTERM)
         target.wait(10)
-    if not (Path(results) / "summary.json").exists():
+    summary = ROOT / RESULTS / "summary.json"
+    if not summary.exists():
         return code or 70
-    counts = json.loads((Path(results) / "summary.json").read_text())["counts"]
+    counts = json.loads(summary.read_text())["counts"]
     checks = [
         ("connections at once", most[0], USERS + 1),
         ("connections opened", counts["opened"], USERS + 1),

@@ -150,7 +150,7 @@ def test_every_fault_has_its_own_line_and_the_run_ends(fault, outcomes):
         assert found["counts"]["opened"] == 2, found["failures"]
         assert found["counts"]["failed"] == found["counts"]["lost"] == 0, found["failures"]
         return
-    detail = 1 if fault["detail"] == "timeout" else fault["detail"]
+    detail = 1000 if fault["detail"] == "timeout" else fault["detail"]
     rows = [f for f in found["failures"] if (f["phase"], f["kind"], f["detail"]) ==
             (fault["phase"], fault["cause"], detail)]
     assert rows and rows[0]["count"] == (4 if fault["phase"] == "request" else 2), found["failures"]
