@@ -129,7 +129,7 @@ TEST(Aggregate, ALostAgentsUsersAreClosedAndLostAndItsAttemptsFailed) {
     EXPECT_EQ(failure.failure.cause, Cause::agent_lost);
     as_lost += failure.count;
   }
-  EXPECT_EQ(as_lost, 10u);
+  EXPECT_EQ(as_lost, 9u);
   run.send(0, Second{1}.closed(kSetup, kSubscriber, 5).last());
   EXPECT_THAT(run.aggregate.broken_identities(), IsEmpty());
 }
