@@ -15,6 +15,7 @@
 #include "control.grpc.pb.h"
 #include "core/clock_offset.h"
 #include "proto/convert.h"
+#include "proto/grpc_log.h"
 #include "proto/host_facts.h"
 
 namespace onrush {
@@ -42,6 +43,7 @@ Overloaded(Cases...) -> Overloaded<Cases...>;
 
 struct ControlLink::Stream {
   explicit Stream(const std::string& coordinator) {
+    silence_grpc_log();
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
     arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1'000);

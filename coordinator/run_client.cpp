@@ -9,6 +9,7 @@
 
 #include "control.grpc.pb.h"
 #include "proto/convert.h"
+#include "proto/grpc_log.h"
 
 namespace onrush {
 namespace {
@@ -45,6 +46,7 @@ struct RunClient::Stream {
 };
 
 RunClient::RunClient(const std::string& coordinator) : stream_{std::make_unique<Stream>()} {
+  silence_grpc_log();
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
   stream_->coordinator = coordinator;

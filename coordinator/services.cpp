@@ -5,6 +5,7 @@
 
 #include "coordinator/service_stream.h"
 #include "proto/convert.h"
+#include "proto/grpc_log.h"
 
 namespace onrush {
 namespace {
@@ -120,6 +121,7 @@ grpc::ServerBidiReactor<proto::RunRequest, proto::RunEvent>* RunsService::Submit
 
 std::unique_ptr<Services> Services::start(const std::string& address, EventLoop& loop, RunControl& control) {
   std::unique_ptr<Services> services{new Services{loop, control}};
+  silence_grpc_log();
   grpc::ServerBuilder builder;
   int port = 0;
   builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
