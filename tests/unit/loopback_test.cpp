@@ -20,11 +20,11 @@
 #define ONRUSH_COUNTS_ALLOCATIONS 1
 #endif
 
+#if ONRUSH_COUNTS_ALLOCATIONS
 namespace {
 thread_local std::uint64_t allocations = 0;
 }  // namespace
 
-#if ONRUSH_COUNTS_ALLOCATIONS
 // What every `new` of this program comes to; malloc itself is called by nothing in the engine.
 void* operator new(std::size_t size) {
   ++allocations;
