@@ -66,7 +66,7 @@ struct ControlLink::Stream {
   void read() {
     for (proto::FromCoordinator wire; writer->Read(&wire);) {
       const std::lock_guard lock{mutex};
-      heard.push_back({std::move(wire), monotonic_ns()});
+      heard.push_back({std::exchange(wire, {}), monotonic_ns()});
       changed.notify_one();
     }
     const std::lock_guard lock{mutex};
@@ -106,7 +106,10 @@ struct ControlLink::Stream {
 
 ControlLink::ControlLink(std::string coordinator, Hello hello, AgentSettings settings,
                          const std::atomic<bool>& end)
-    : coordinator_{std::move(coordinator)}, hello_{std::move(hello)}, settings_{settings}, end_{end} {}
+    : coordinator_{std::move(coordinator)},
+      hello_{std::move(hello)},
+      settings_{std::move(settings)},
+      end_{end} {}
 
 ControlLink::~ControlLink() = default;
 

@@ -265,7 +265,8 @@ void Run::finish_if_done(std::int64_t now_ns) {
 void Run::finish(std::int64_t now_ns) {
   // Agents end the last stage by their own clocks, and may be done before this one has looked at its end.
   if (state_ == RunState::running)
-    aggregate_.stage_ended(stage_, std::max<std::int64_t>(0, since_start_us(stage_ends_ns_.value_or(now_ns))));
+    aggregate_.stage_ended(stage_,
+                           std::max<std::int64_t>(0, since_start_us(stage_ends_ns_.value_or(now_ns))));
   // What is still out belongs to agents that get no more time (a second Ctrl-C): their load is gone with
   // them.
   for (std::uint32_t i = 0; i < members_.size(); ++i) {

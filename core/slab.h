@@ -21,8 +21,10 @@ class Slab {
       : capacity_{capacity}, memory_{std::calloc(std::size_t{capacity} + 2, sizeof(Session))} {
     if (memory_ == nullptr) throw std::bad_alloc{};
     // calloc aligns to 16; one spare place lets the first session begin at a cache line.
-    const auto address = reinterpret_cast<std::uintptr_t>(memory_.get());
-    places_ = reinterpret_cast<Session*>((address + alignof(Session) - 1) & ~(alignof(Session) - 1));
+    void* first = memory_.get();
+    std::size_t room = (std::size_t{capacity} + 2) * sizeof(Session);
+    std::align(alignof(Session), (std::size_t{capacity} + 1) * sizeof(Session), first, room);
+    places_ = static_cast<Session*>(first);
   }
 
   /// A free place, zeroed except for its generation, which differs from all it had before; 0 if all are

@@ -22,9 +22,9 @@ inline constexpr int kMaxMessageBytes = 64 * 1024 * 1024;
 [[nodiscard]] proto::PlanText to_proto(const PlanText& plan);
 [[nodiscard]] proto::Live to_proto(const Live& live);
 
-[[nodiscard]] Expected<FromAgent, std::string> from_proto(const proto::FromAgent& message);
-[[nodiscard]] Expected<FromCoordinator, std::string> from_proto(const proto::FromCoordinator& message);
-[[nodiscard]] PlanText from_proto(const proto::PlanText& plan);
-[[nodiscard]] Live from_proto(const proto::Live& live);
+[[nodiscard]] Expected<FromAgent, std::string> from_proto(const proto::FromAgent& from);
+[[nodiscard]] Expected<FromCoordinator, std::string> from_proto(const proto::FromCoordinator& from);
+[[nodiscard]] PlanText from_proto(const proto::PlanText& from);
+[[nodiscard]] Live from_proto(const proto::Live& from);
 
 }  // namespace onrush
