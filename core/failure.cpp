@@ -217,7 +217,7 @@ bool is_ours(const Failure& failure) noexcept {
 }
 
 const char* remedy(const Failure& failure) noexcept {
-  if (failure.cause == Cause::no_port) return "see: onrush doctor";
+  if (failure.cause == Cause::no_port) return "add --source-addresses";
   if (failure.cause == Cause::not_http) return "is this a plain WebSocket port?";
   if (failure.cause == Cause::refused_status) {
     if (failure.detail >= 300 && failure.detail < 400) return "use the address it points to";
@@ -226,7 +226,7 @@ const char* remedy(const Failure& failure) noexcept {
   if (failure.cause != Cause::system) return "";
   switch (failure.detail) {
     case EADDRNOTAVAIL:
-    case EADDRINUSE: return "see: onrush doctor";
+    case EADDRINUSE: return "add --source-addresses";
     case EMFILE: return "raise ulimit -n";
     case ENFILE: return "raise fs.file-max";
     case ENOBUFS:

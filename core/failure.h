@@ -69,7 +69,7 @@ struct Failure {
 /// True if it is ours and means that the measurement cannot be trusted: a limit of this machine was hit.
 [[nodiscard]] bool is_own_limit(const Failure& failure) noexcept;
 
-/// What to do about it in a few words, or "" ("see: onrush doctor", "raise ulimit -n").
+/// What to do about it in a few words, or "" ("add --source-addresses", "raise ulimit -n").
 [[nodiscard]] const char* remedy(const Failure& failure) noexcept;
 
 }  // namespace onrush

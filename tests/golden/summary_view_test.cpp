@@ -124,7 +124,7 @@ Json failing() {
   summary["failures"].push_back(failure("upgrade", "no answer in 30 s", 108, "a3"));
   Json ports = failure("connect", "no port left (EADDRNOTAVAIL)", 98, "a1");
   ports["ours"] = true;
-  ports["remedy"] = "see: onrush doctor";
+  ports["remedy"] = "add --source-addresses";
   summary["failures"].push_back(ports);
   Json closed = failure("open", "closed by peer, 1011 internal error", 12, "a2");
   closed["sample"] = "heap";
