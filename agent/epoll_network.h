@@ -1,6 +1,6 @@
 // The network of the kernel: edge-triggered epoll, one descriptor set a worker, no locks.
 //
-// Why epoll and not io_uring: Docker's default profile blocks io_uring (docs/decisions). Owner: the worker's
+// Why epoll and not io_uring: Docker's default profile blocks io_uring. Owner: the worker's
 // thread. Always: a socket is registered once, for everything, and never changed; SIGPIPE cannot come
 // (MSG_NOSIGNAL).
 #pragma once

@@ -13,7 +13,7 @@
 
 namespace onrush {
 
-/// The block's lines. `http` is where the dashboard answers, "" if nowhere.
+/// The block's lines. `http` is where the metrics are, "" if nowhere.
 [[nodiscard]] std::vector<Line> live_lines(const Live& live, const ViewStyle& style, std::string_view http);
 /// The block as text, each line with its newline.
 [[nodiscard]] std::string render_live(const Live& live, const ViewStyle& style, std::string_view http = {});

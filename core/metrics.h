@@ -12,7 +12,7 @@
 
 namespace onrush {
 
-/// Times, each a histogram in microseconds. design: docs/measurement.md says how each is taken.
+/// Times, each a histogram in microseconds; docs/measurement.md says how each is taken.
 enum class Time : std::uint8_t {
   tcp_connect,       ///< SYN -> established
   upgrade,           ///< request sent -> verified 101

@@ -11,7 +11,7 @@
 
 namespace onrush {
 
-/// Kernel memory of an established, idle socket, measured on Linux 6.18 (docs/measurement.md); a pair is two
+/// Kernel memory of an established, idle socket, measured on Linux 6.18; a pair is two
 /// of them.
 inline constexpr std::uint64_t kSocketBytes = 4200;
 /// Our own memory of a virtual user.

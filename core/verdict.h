@@ -13,7 +13,7 @@
 
 namespace onrush {
 
-// From the worst to the best; the worst reason's exit code is the run's (docs/measurement.md).
+// From the worst to the best; the worst reason's exit code is the run's (docs/operations.md).
 enum class Verdict : std::uint8_t {
   internal_error,  ///< 70: our own books do not balance, so nothing of this can be trusted
   interrupted,     ///< 130: somebody ended it
