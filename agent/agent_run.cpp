@@ -218,7 +218,7 @@ void AgentRun::resend() {
   parts_->settled_told = 0;
 }
 
-std::vector<FromAgent> AgentRun::poll([[maybe_unused]] std::int64_t now_ns) {
+std::vector<FromAgent> AgentRun::poll() {
   std::vector<FromAgent> messages;
   std::uint32_t settled = std::numeric_limits<std::uint32_t>::max();
   for (const RunningWorker& running : parts_->workers) settled = std::min(settled, running.worker->settled());

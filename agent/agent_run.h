@@ -59,7 +59,7 @@ class AgentRun {
 
   /// What there is to tell: StageSettled (once a stage) and Snapshots (each second). Call it every 20 to 50
   /// ms.
-  [[nodiscard]] std::vector<FromAgent> poll(std::int64_t now_ns);
+  [[nodiscard]] std::vector<FromAgent> poll();
 
   /// Every connection is closed and the last snapshot was acknowledged.
   [[nodiscard]] bool finished() const noexcept;

@@ -148,9 +148,8 @@ int ControlLink::serve_attached() {
       this->heard(*message);
     }
     if (stream_->is_over()) return leave();
-    const std::int64_t now_ns = monotonic_ns();
-    probe(now_ns);
-    poll(now_ns);
+    probe(monotonic_ns());
+    poll();
   }
   spdlog::info("told to end");
   close_in_order();
@@ -226,9 +225,9 @@ void ControlLink::probe(std::int64_t now_ns) {
   send(Probe{monotonic_ns()});
 }
 
-void ControlLink::poll(std::int64_t now_ns) {
+void ControlLink::poll() {
   if (!run_) return;
-  for (const FromAgent& message : run_->poll(now_ns)) send(message);
+  for (const FromAgent& message : run_->poll()) send(message);
   if (run_->finished()) {
     run_.reset();
     spdlog::info("the run is over; ready for the next");
@@ -242,7 +241,7 @@ void ControlLink::close_in_order() {
   std::uint64_t last = 0;
   while (!run_->finished() && std::chrono::steady_clock::now() < deadline) {
     // Nobody is there to acknowledge, so this does: the snapshots have nowhere to go.
-    for (const FromAgent& message : run_->poll(monotonic_ns()))
+    for (const FromAgent& message : run_->poll())
       if (const auto* snapshot = std::get_if<Snapshot>(&message)) last = snapshot->number;
     run_->acknowledge(last);
     std::this_thread::sleep_for(kPollInterval);

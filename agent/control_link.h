@@ -37,7 +37,7 @@ class ControlLink {
   void prepare(const Prepare& message);
   void send(const FromAgent& message);
   void probe(std::int64_t now_ns);
-  void poll(std::int64_t now_ns);
+  void poll();
   void close_in_order();
   [[nodiscard]] std::int64_t to_local_ns(std::int64_t coordinator_ns) const;
 
