@@ -18,10 +18,4 @@ std::string render(const std::string& file, const std::vector<Diagnostic>& diagn
                            diagnostics.size() == 1 ? "mistake" : "mistakes", file);
 }
 
-std::string render_notes(const std::string& file, const std::vector<Diagnostic>& notes) {
-  std::string out;
-  for (const Diagnostic& d : notes) out += fmt::format("{}note: {}\n", place(file, d), d.message);
-  return out;
-}
-
 }  // namespace onrush

@@ -26,7 +26,4 @@ struct Diagnostic {
 /// As a person reads it: `FILE:line:column: message`, one a line, then how many there are.
 [[nodiscard]] std::string render(const std::string& file, const std::vector<Diagnostic>& diagnostics);
 
-/// The same for remarks that stop nothing: `FILE:line:column: note: message`.
-[[nodiscard]] std::string render_notes(const std::string& file, const std::vector<Diagnostic>& notes);
-
 }  // namespace onrush
