@@ -166,19 +166,6 @@ void slower_than_the_stage(const Plan& plan, Notes& notes) {
   }
 }
 
-void never_drained(const Plan& plan, Notes& notes) {
-  std::vector<bool> arrived(plan.scenarios.size());
-  for (const StageTimeline& stage : timeline(plan))
-    for (std::uint32_t s = 0; s < plan.scenarios.size(); ++s) {
-      arrived[s] = arrived[s] || arrives(stage, s, plan);
-      if (stage.end == StageEnd::when_drained && arrived[s] && std::isinf(mean_script_s(plan.scenarios[s])))
-        notes.push_back(
-            fmt::format("stage '{}' waits until every session has ended, but the script of '{}' has no end "
-                        "of its own",
-                        stage.name, plan.scenarios[s].name));
-    }
-}
-
 void never_used(const Plan& plan, Notes& notes) {
   const std::vector<StageTimeline> stages = timeline(plan);
   for (std::uint32_t s = 0; s < plan.scenarios.size(); ++s) {
@@ -187,17 +174,6 @@ void never_used(const Plan& plan, Notes& notes) {
     });
     if (!used)
       notes.push_back(fmt::format("no stage has users or arrivals of scenario '{}'", plan.scenarios[s].name));
-  }
-}
-
-void over_before_it_began(const Plan& plan, Notes& notes) {
-  for (std::size_t i = 0; i < plan.stages.size(); ++i) {
-    const StageTimeline stage = timeline(plan)[i];
-    if (stage.end == StageEnd::after_length && stage.length_s == 0)
-      notes.push_back(fmt::format(
-          "stage '{}' lasts 0 s, as it has neither over, rate nor for: the next one begins before "
-          "anybody can connect or close",
-          stage.name));
   }
 }
 
@@ -231,9 +207,7 @@ std::vector<std::string> check_notes(const Plan& plan, const CheckFacts& facts) 
   without_samples(plan, notes);
   few_broadcasts(plan, notes);
   slower_than_the_stage(plan, notes);
-  never_drained(plan, notes);
   never_used(plan, notes);
-  over_before_it_began(plan, notes);
   near_capacity(plan, facts, notes);
   too_little_memory(plan, facts, notes);
   return notes;

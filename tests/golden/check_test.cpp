@@ -216,30 +216,10 @@ TEST(CheckNotes, ARepeatSlowerThanItsStageIsNamed) {
           "turn comes later or never"));
 }
 
-TEST(CheckNotes, ADrainThatCannotEndIsNamed) {
-  Plan plan = open_arrivals();
-  plan.scenarios[1].script = {{ConnectStep{}}, listen()};
-  plan.thresholds.clear();
-  EXPECT_THAT(
-      check_notes(plan, facts()),
-      Contains(
-          "stage 'drain' waits until every session has ended, but the script of 'heavy' has no end of its "
-          "own"));
-}
-
 TEST(CheckNotes, AScenarioWithoutUsersIsNamed) {
   Plan plan = c1000k();
   plan.stages[2].users.clear();
   EXPECT_THAT(check_notes(plan, facts()), Contains("no stage has users or arrivals of scenario 'publisher'"));
-}
-
-TEST(CheckNotes, AStageWithoutLengthIsNamed) {
-  Plan plan = c1000k();
-  plan.stages[3].rate.reset();
-  EXPECT_THAT(
-      check_notes(plan, facts()),
-      Contains("stage 'teardown' lasts 0 s, as it has neither over, rate nor for: the next one begins before "
-               "anybody can connect or close"));
 }
 
 TEST(CheckNotes, AnEstimateNearTheCapacityIsNamed) {
