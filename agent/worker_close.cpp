@@ -21,8 +21,8 @@ void Worker::end_session(Session& session) {
   begin_close(session, kNormal, {});
 }
 
-// A request whose time or connection ends has no reply; one that the plan itself cuts short is no request at all.
-// Whoever listened listens no more.
+// A request whose time or connection ends has no reply; one that the plan itself cuts short is no request at
+// all. Whoever listened listens no more.
 void Worker::leave_step(Session& session) noexcept {
   timers_.disarm(session);
   if (session.state == State::awaiting_reply && !session.has(kEnding)) {

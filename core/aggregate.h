@@ -183,7 +183,7 @@ class Aggregate {
   std::vector<AgentRecord> agents_;
   std::vector<std::uint64_t> next_number_;              ///< by agent
   std::vector<std::optional<std::uint32_t>> reported_;  ///< by agent: its last second
-  std::vector<std::vector<Counters>> books_;                ///< by agent and scenario
+  std::vector<std::vector<Counters>> books_;            ///< by agent and scenario
   std::vector<Measured> cells_;                         ///< stage * scenarios + scenario
   std::uint64_t sessions_without_time_ = 0;             ///< closed by the loss of their agent
   Series series_;

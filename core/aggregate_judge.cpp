@@ -215,7 +215,7 @@ std::vector<std::string> Aggregate::broken_identities() const {
              all.samples(Time::session) + sessions_without_time_);
   hold.equal("delivered", of(Counter::delivered), "copies of broadcasts received", delivery().received);
   hold.equal("requests", of(Counter::requests), "failed_requests + samples of round_trip_time",
-               of(Counter::failed_requests) + all.samples(Time::round_trip));
+             of(Counter::failed_requests) + all.samples(Time::round_trip));
   return std::move(hold).broken();
 }
 
