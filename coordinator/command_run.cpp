@@ -37,7 +37,8 @@ class Watcher {
 
   void take(const RunEvent& event) {
     if (const auto* accepted = std::get_if<RunAccepted>(&event)) {
-      out_ = arguments_.out.empty() ? fmt::format("{}/{}", kResults, accepted->run) : arguments_.out;
+      out_ = arguments_.out.empty() ? free_folder(fmt::format("{}/{}", kResults, accepted->run))
+                                    : arguments_.out;
       terminal_.emplace(STDERR_FILENO,
                         Terminal::Options{.drawing = drawing_on(STDERR_FILENO, arguments_.quiet),
                                           .unicode = style_of(STDERR_FILENO).unicode,
@@ -72,6 +73,14 @@ class Watcher {
   }
 
  private:
+  // Two runs of one plan may begin in the same second.
+  static std::string free_folder(const std::string& wanted) {
+    std::string folder = wanted;
+    std::error_code error;
+    for (int i = 2; std::filesystem::exists(folder, error); ++i) folder = fmt::format("{}-{}", wanted, i);
+    return folder;
+  }
+
   void say_line(std::string_view line) {
     if (terminal_) return terminal_->log(line);
     fmt::print(stderr, "{}\n", line);

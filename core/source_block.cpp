@@ -9,6 +9,7 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <set>
 
 namespace onrush {
 namespace {
@@ -85,6 +86,15 @@ Addresses expand_item(std::string_view item) {
 
 bool is_ipv4_loopback(std::string_view host) { return host == "localhost" || host.substr(0, 4) == "127."; }
 
+// 127.64.0.0/10 by process number, which Linux keeps below 2^22: agents of several coordinators on one
+// machine, who know nothing of each other, differ too. 127.0.0.1 is left to everybody else.
+constexpr std::uint32_t kLoopbackAddresses = 1U << 22;
+
+std::string loopback_address(std::uint32_t pid) {
+  const std::uint32_t key = pid % kLoopbackAddresses;
+  return fmt::format("127.{}.{}.{}", 64 + (key >> 16), key >> 8 & 255, key & 255);
+}
+
 std::vector<std::string> addresses_of(const Hello& agent) {
   std::vector<std::string> all;
   for (const std::string& ranges : agent.source_addresses)
@@ -112,13 +122,14 @@ std::vector<SourceBlock> deal_source_blocks(const std::vector<Hello>& agents, st
   std::map<std::string, std::uint32_t> on_host;  // agents of each kernel
   for (const Hello& agent : agents) ++on_host[agent.boot_id];
   std::map<std::string, std::uint32_t> dealt;
+  std::set<std::uint32_t> loopback_dealt;
   std::vector<SourceBlock> blocks;
   for (const Hello& agent : agents) {
     const std::uint32_t index = dealt[agent.boot_id]++;
     if (agent.source_addresses.empty() && is_ipv4_loopback(target_host)) {
-      // 127.0.0.1 is left to everybody else on the machine.
-      blocks.push_back(
-          {{fmt::format("127.0.{}.{}", 1 + index / 250, 1 + index % 250)}, kFirstPort, kLastPort});
+      std::uint32_t key = agent.pid;
+      while (!loopback_dealt.insert(key % kLoopbackAddresses).second) ++key;
+      blocks.push_back({{loopback_address(key)}, kFirstPort, kLastPort});
       continue;
     }
     // Agents of one host may share addresses, so each has its own slice of the ports.

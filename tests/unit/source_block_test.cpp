@@ -57,12 +57,16 @@ TEST(SourceBlock, AgentsOfOneHostGetDisjointBlocks) {
   expect_disjoint({agent("one"), agent("two"), agent("one")}, "198.51.100.5");
 }
 
-TEST(SourceBlock, TowardsLoopbackEachAgentHasAnAddressToItselfAndLeaves127_0_0_1Alone) {
-  const auto blocks = deal_source_blocks(std::vector<Hello>(251, agent("one")), "127.0.0.1");
-  EXPECT_THAT(blocks.front().addresses, ElementsAre("127.0.1.1"));
-  EXPECT_THAT(blocks[249].addresses, ElementsAre("127.0.1.250"));
-  EXPECT_THAT(blocks[250].addresses, ElementsAre("127.0.2.1"));
-  EXPECT_EQ(blocks.front().last_port, 65'535);
+TEST(SourceBlock, TowardsLoopbackEachProcessHasAnAddressToItselfAndLeaves127_0_0_1Alone) {
+  std::vector<Hello> agents(3, agent("one"));
+  agents[0].pid = 1;
+  agents[1].pid = 4'194'303;  // the highest that Linux gives
+  agents[2].pid = 1;          // in a process namespace of its own
+  const auto blocks = deal_source_blocks(agents, "127.0.0.1");
+  EXPECT_THAT(blocks[0].addresses, ElementsAre("127.64.0.1"));
+  EXPECT_THAT(blocks[1].addresses, ElementsAre("127.127.255.255"));
+  EXPECT_THAT(blocks[2].addresses, ElementsAre("127.64.0.2"));
+  EXPECT_EQ(blocks[0].last_port, 65'535);
 }
 
 TEST(SourceBlock, AgentsOfDifferentHostsMayUseTheSamePorts) {
