@@ -29,9 +29,9 @@ lint: ## formatting, clang-tidy and shellcheck; remembers what was clean
 
 sanitize: ## the tests under the address, undefined-behaviour and thread sanitizers
 	deploy/setup.sh build test
-	cmake --preset asan && cmake --build build/asan
+	cmake --preset asan && cmake --build build/asan --target tests-for-asan
 	$(ctest) --test-dir build/asan -L '^(unit|property|golden|simulation|fuzz|loopback|asan)$$'
-	cmake --preset tsan && cmake --build build/tsan --target tests-without-grpc
+	cmake --preset tsan && cmake --build build/tsan --target tests-for-tsan
 	$(ctest) --test-dir build/tsan -L '^(unit|simulation|loopback)$$'
 
 fuzz: ## a minute of libFuzzer for each parser

@@ -9,6 +9,7 @@
 
 #include "core/frame.h"
 #include "tests/frames.h"
+#include "tests/sanitized.h"
 
 namespace onrush {
 namespace {
@@ -103,7 +104,7 @@ void expect_alike(const Outcome& outcome, const Outcome& expected) {
 }
 
 TEST(FrameProperty, WhatAnIndependentEncoderWritesIsReadAtAnySplit) {
-  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+  for (std::uint64_t seed = 0; seed < seeds(400); ++seed) {
     SCOPED_TRACE(seed);
     Random random{seed};
     const Traffic traffic = random_traffic(random);
@@ -115,7 +116,7 @@ TEST(FrameProperty, WhatAnIndependentEncoderWritesIsReadAtAnySplit) {
 }
 
 TEST(FrameProperty, EveryCutPointOfShortTrafficDecodesAlike) {
-  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+  for (std::uint64_t seed = 0; seed < seeds(400); ++seed) {
     SCOPED_TRACE(seed);
     Random random{seed};
     const Traffic traffic = random_traffic(random);
@@ -130,7 +131,7 @@ TEST(FrameProperty, EveryCutPointOfShortTrafficDecodesAlike) {
 // Damaged traffic, so that every kind of error is met, also far into a stream and against a small limit.
 TEST(FrameProperty, DamagedBytesGetTheSameVerdictAtAnySplit) {
   std::vector<Cause> met;
-  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+  for (std::uint64_t seed = 0; seed < seeds(3000); ++seed) {
     SCOPED_TRACE(seed);
     Random random{seed};
     std::string bytes = random_traffic(random).bytes;

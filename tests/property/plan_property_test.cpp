@@ -8,6 +8,7 @@
 
 #include "core/plan_yaml.h"
 #include "core/script.h"
+#include "tests/sanitized.h"
 
 namespace onrush {
 namespace {
@@ -72,7 +73,7 @@ TEST(PlanProperty, EveryMutatedPlanGivesAnAnswer) {
   const std::string plans[] = {
       file("plans/c1000k.yaml"), file("plans/open-arrivals.yaml"), file("tests/golden/plans/scripts.yaml"),
       file("tests/golden/plans/stages.yaml"), file("tests/golden/plans/templates.yaml")};
-  for (std::uint64_t seed = 1; seed <= 4000; ++seed) {
+  for (std::uint64_t seed = 1; seed <= seeds(4000); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
     expect_an_answer(mutated(plans[seed % std::size(plans)], random));
@@ -81,7 +82,7 @@ TEST(PlanProperty, EveryMutatedPlanGivesAnAnswer) {
 }
 
 TEST(PlanProperty, EverySoupOfPiecesGivesAnAnswer) {
-  for (std::uint64_t seed = 1; seed <= 4000; ++seed) {
+  for (std::uint64_t seed = 1; seed <= seeds(4000); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
     std::string yaml;

@@ -8,6 +8,8 @@
 #include <random>
 #include <vector>
 
+#include "tests/sanitized.h"
+
 namespace onrush {
 namespace {
 
@@ -60,7 +62,7 @@ double integral_until(const std::vector<Ramp>& ramps, double t_s) {
   return sum;
 }
 
-constexpr std::uint64_t kSeeds = 200;
+constexpr std::uint64_t kSeeds = seeds(200);
 
 TEST(ScheduleProperty, SharesOfAScheduleAreDisjointAndComplete) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "tests/sanitized.h"
 #include "tests/simulation/simulation.h"
 
 namespace onrush::simulation {
@@ -157,7 +158,7 @@ stages:
   - {name: silence, users: {publisher: 0}, rate: 10/s, for: 1s}
   - {name: down, users: {listener: 0}, rate: 500/s}
 )";
-  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+  for (std::uint64_t seed = 1; seed <= seeds(5); ++seed) {
     Simulation run{kPlan, {.seed = seed, .agents = 2}};
     run.run();
     const DeliverySummary delivery = run.aggregate().delivery();
@@ -190,7 +191,7 @@ stages:
 
 // The books agree at every step (Simulation checks them), whatever goes wrong.
 TEST(Simulation, TheBooksBalanceUnderEveryFault) {
-  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+  for (std::uint64_t seed = 1; seed <= seeds(12); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Setting setting{.seed = seed,
                     .agents = static_cast<std::uint32_t>(seed % 3 + 1),
