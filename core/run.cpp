@@ -174,9 +174,9 @@ void Run::start_if_all_ready(std::int64_t now_ns) {
   aggregate_.stage_began(0, 0);
 }
 
-void Run::settled(std::uint32_t agent, std::uint32_t stage) {
-  if (state_ == RunState::running && stage == stage_) members_[agent].settled = true;
-}
+// An agent follows its own clock, so it may settle in a stage that has not begun here yet; it says so only
+// once.
+void Run::settled(std::uint32_t agent, std::uint32_t stage) { members_[agent].settled = stage; }
 
 void Run::take(std::uint32_t agent, const Snapshot& snapshot, std::int64_t now_ns) {
   Member& member = members_[agent];
@@ -230,7 +230,6 @@ void Run::advance_stage(std::int64_t now_ns) {
     if (stage_ + 1 == stages_.size()) return end_last_stage(at_ns, now_ns);
     ++stage_;
     stage_began_ns_ = at_ns;
-    for (Member& member : members_) member.settled = false;
     aggregate_.stage_began(stage_, since_start_us(at_ns));
   }
 }
@@ -296,8 +295,9 @@ void Run::give_up_silent(std::int64_t now_ns) {
 }
 
 bool Run::all_settled() const noexcept {
-  return std::all_of(members_.begin(), members_.end(),
-                     [](const Member& m) { return m.state != Member::State::running || m.settled; });
+  return std::all_of(members_.begin(), members_.end(), [this](const Member& m) {
+    return m.state != Member::State::running || m.settled == stage_;
+  });
 }
 
 }  // namespace onrush

@@ -75,7 +75,7 @@ class Run {
   struct Member {
     enum class State : std::uint8_t { preparing, ready, running, done, lost } state = State::preparing;
     std::int64_t last_heard_ns = 0;
-    bool settled = false;  ///< in the stage under way
+    std::optional<std::uint32_t> settled = {};  ///< the latest stage that has settled there
   };
 
   void send(std::uint32_t agent, FromCoordinator message);

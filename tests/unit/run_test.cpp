@@ -170,12 +170,27 @@ TEST_F(RunTest, AStageThatEndsOnAConditionEndsForAllAtOneInstantOnceAllHaveSettl
   EXPECT_EQ(run->live(now).stage, 1U);
 }
 
-TEST_F(RunTest, ASettledWordOfAnEarlierStageDoesNotEndTheNext) {
+TEST_F(RunTest, ASettledWordOfAnotherStageDoesNotEndThisOne) {
   start(1);
   pass(1, {0});
   say(0, StageSettled{1});
   pass(2, {0});
   EXPECT_THAT(who_got<EndStage>(), IsEmpty());
+}
+
+TEST_F(RunTest, ASettledWordThatIsAheadOfTheCoordinatorsOwnClockCounts) {
+  start(2, "  - {name: down, users: 0, rate: 4/s}\n");
+  pass(1, {0, 1});
+  say(0, StageSettled{0});
+  say(1, StageSettled{0});
+  pass(1, {0, 1});
+  ASSERT_EQ(run->live(now).stage, 1U);
+  say(1, StageSettled{2});  // it has no user to end, and its clock is there already
+  pass(11, {0, 1});
+  ASSERT_EQ(run->live(now).stage, 2U);
+  say(0, StageSettled{2});
+  pass(1, {0, 1});
+  EXPECT_THAT(who_got<EndStage>(), ElementsAre(0, 1, 0, 1));
 }
 
 TEST_F(RunTest, TheRunEndsWhenAllHaveSentTheirLastSnapshot) {
