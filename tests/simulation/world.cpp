@@ -31,15 +31,15 @@ std::string server_frame(std::uint8_t opcode, const std::string& payload) {
 
 }  // namespace
 
-std::int64_t SimulatedNetwork::now_ns() noexcept { return world_.now_ns(); }
+std::int64_t SimulatedNetwork::now_ns() noexcept { return world_.now_ns() + clock_skew_ns_; }
 std::int64_t SimulatedNetwork::wall_us() noexcept {
   return World::kWall0_us + world_.now_ns() / 1000 + wall_skew_us_;
 }
 
 std::span<const NetworkEvent> SimulatedNetwork::wait(std::int64_t until_ns) noexcept {
-  busy_ = woken_ || !pending_.empty() || until_ns <= world_.now_ns();
+  until_ns_ = until_ns - clock_skew_ns_;
+  busy_ = woken_ || !pending_.empty() || until_ns_ <= world_.now_ns();
   woken_ = false;
-  until_ns_ = until_ns;
   events_.clear();
   for (const auto& [descriptor, event] : pending_) events_.push_back(event);
   pending_.clear();
@@ -123,6 +123,11 @@ void World::close(Connection& connection) {
   ONRUSH_CHECK(!connection.gone);
   connection.gone = true;
   --open_sockets_;
+}
+
+void World::close_all_of(const SimulatedNetwork& network) {
+  for (const auto& [descriptor, connection] : connections_)
+    if (connection->network == &network && !connection->gone) close(*connection);
 }
 
 Connection& World::add(SimulatedNetwork& network, SocketToken token) {
@@ -260,6 +265,7 @@ void World::reset(Connection& connection) {
   std::int64_t& last = last_arrival_ns_[-connection.descriptor];
   connection.silent = true;
   at(++last, [&connection] {
+    if (connection.gone) return;
     connection.error = ECONNRESET;
     connection.network->tell(connection, true, true);
   });

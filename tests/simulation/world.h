@@ -54,7 +54,9 @@ struct Connection {
 
 class SimulatedNetwork final : public Network {
  public:
-  SimulatedNetwork(World& world, std::int64_t wall_skew_us) : world_{world}, wall_skew_us_{wall_skew_us} {}
+  /// How far its host's clocks are ahead of the world's: wall clock and monotonic clock, each on its own.
+  SimulatedNetwork(World& world, std::int64_t wall_skew_us, std::int64_t clock_skew_ns = 0)
+      : world_{world}, wall_skew_us_{wall_skew_us}, clock_skew_ns_{clock_skew_ns} {}
 
   [[nodiscard]] std::int64_t now_ns() noexcept override;
   [[nodiscard]] std::int64_t wall_us() noexcept override;
@@ -78,7 +80,8 @@ class SimulatedNetwork final : public Network {
  private:
   World& world_;
   std::int64_t wall_skew_us_;
-  std::int64_t until_ns_ = 0;
+  std::int64_t clock_skew_ns_;
+  std::int64_t until_ns_ = 0;  ///< of the world's clock
   bool woken_ = false;
   bool busy_ =
       true;  ///< the turn since the last wait had something to do, so it may want to be woken earlier
@@ -114,6 +117,8 @@ class World {
   Connection& add(SimulatedNetwork& network, SocketToken token);
   Connection& connection(int descriptor);
   void close(Connection& connection);
+  /// Its process is dead, and the kernel closes what it had.
+  void close_all_of(const SimulatedNetwork& network);
   void carry(Connection& connection, std::string bytes);
   Random& random() noexcept { return random_; }
 
