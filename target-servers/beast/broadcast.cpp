@@ -71,11 +71,20 @@ const char* Pad::letters(std::size_t count) {
 void Broadcaster::begin(std::size_t bytes, const std::vector<std::unique_ptr<Worker>>& workers) {
   const std::lock_guard lock{mutex_};
   const Broadcast broadcast{++last_, wall_clock_us(), bytes};
-  for (const auto& worker : workers)
-    net::post(worker->context, [&w = *worker, broadcast] {
-      w.broadcasts.add(broadcast);
-      w.recipients.tell_all();
-    });
+  for (const auto& worker : workers) {
+    worker->begun.push_back(broadcast);
+    net::post(worker->context, [this, &w = *worker] { hand_to(w); });
+  }
+}
+
+void Broadcaster::hand_to(Worker& worker) {
+  std::vector<Broadcast> begun;
+  {
+    const std::lock_guard lock{mutex_};
+    begun.swap(worker.begun);
+  }
+  for (const Broadcast& broadcast : begun) worker.broadcasts.add(broadcast);
+  if (!begun.empty()) worker.recipients.tell_all();
 }
 
 }  // namespace target

@@ -90,7 +90,11 @@ class Broadcaster {
   void begin(std::size_t bytes, const std::vector<std::unique_ptr<Worker>>& workers);
 
  private:
-  std::mutex mutex_;  // held while posting, so that workers cannot see two broadcasts in different orders
+  void hand_to(Worker& worker);
+
+  // Guards every worker's list of begun broadcasts, so that all workers see them in one order. The order of
+  // posts alone would not do: asio keeps a worker's posts to itself apart from those of others.
+  std::mutex mutex_;
   std::uint64_t last_ = 0;
 };
 

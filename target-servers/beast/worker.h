@@ -10,6 +10,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <cstdint>
+#include <vector>
 
 #include "target-servers/beast/broadcast.h"
 
@@ -35,6 +36,7 @@ inline void add(std::atomic<std::int64_t>& counter, std::int64_t n) {
 
 struct Worker {
   Counters counters;
+  std::vector<Broadcast> begun;  ///< on their way here; the Broadcaster guards it
   BroadcastLog broadcasts;
   Recipients recipients;
   Pad pad;
