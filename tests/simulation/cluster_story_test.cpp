@@ -165,6 +165,15 @@ TEST(ClusterStory, P059_AnAgentThatPreparesForTenSecondsIsWaitedForAndOneThatNev
   EXPECT_THAT(never.run().events().refused, ElementsAre(HasSubstr("agent-2 did not get ready")));
 }
 
+// Found by this simulation (seed 1952): an agent whose link breaks when it has sent its last snapshot waited
+// a minute for a receipt that could not come.
+TEST(ClusterStory, AnAgentWhoseLastSnapshotWasSentInVainLeavesAllTheSame) {
+  Cluster cluster{kEcho, {.machines = std::vector<Machine>(1), .misfortunes = {{Kind::cut, 6, 4}}}};
+  cluster.play();
+  EXPECT_THAT(lost(cluster), ElementsAre("agent-1"));
+  EXPECT_LT(cluster.seconds(), 12);
+}
+
 // Found by this simulation: the deadline of closing ran on while the coordinator itself stood still.
 TEST(ClusterStory, ACoordinatorThatStandsStillWhileAgentsCloseLosesNone) {
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
