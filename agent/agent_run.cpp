@@ -108,6 +108,8 @@ struct AgentRun::Parts {
   std::atomic<bool> abandoned{false};
   std::uint32_t settled_told = 0;  ///< stages told as settled: all less than this
   std::uint64_t capacity = 0;
+  bool started = false;
+  bool called_off = false;  ///< stopped before it was started: there is nothing to close or to tell
 
   static Expected<std::unique_ptr<Parts>, std::string> make(const Prepare& prepare, Plan plan,
                                                             const Endpoint& target,
@@ -196,6 +198,7 @@ AgentRun::~AgentRun() {
 std::uint64_t AgentRun::capacity() const noexcept { return parts_->capacity; }
 
 void AgentRun::start(std::int64_t local_start_ns) {
+  parts_->started = true;
   for (RunningWorker& running : parts_->workers) running.worker->start(local_start_ns);
 }
 
@@ -204,6 +207,7 @@ void AgentRun::end_stage(std::uint32_t stage, std::int64_t local_at_ns) {
 }
 
 void AgentRun::stop() {
+  if (!parts_->started) parts_->called_off = true;
   for (RunningWorker& running : parts_->workers) running.worker->stop();
 }
 
@@ -220,6 +224,7 @@ void AgentRun::resend() {
 
 std::vector<FromAgent> AgentRun::poll() {
   std::vector<FromAgent> messages;
+  if (parts_->called_off) return messages;
   std::uint32_t settled = std::numeric_limits<std::uint32_t>::max();
   for (const RunningWorker& running : parts_->workers) settled = std::min(settled, running.worker->settled());
   // Only the latest stage can still be waited for, and only if its end depends on it.
@@ -232,7 +237,7 @@ std::vector<FromAgent> AgentRun::poll() {
   return messages;
 }
 
-bool AgentRun::finished() const noexcept { return parts_->collector->finished(); }
+bool AgentRun::finished() const noexcept { return parts_->called_off || parts_->collector->finished(); }
 
 std::vector<Worker*> AgentRun::workers() noexcept {
   std::vector<Worker*> workers;

@@ -46,7 +46,8 @@ class AgentRun {
   void start(std::int64_t local_start_ns);
   /// The stage ends, and the next begins, at this instant. Repeated or late words change nothing.
   void end_stage(std::uint32_t stage, std::int64_t local_at_ns);
-  /// Closes everything in order, now. Repeated words change nothing.
+  /// Closes everything in order, now; before start() there is nothing to close, and it is finished at once.
+  /// Repeated words change nothing.
   void stop();
 
   /// Added to this host's wall clock to have the coordinator's; 0 until the link knows better.
@@ -61,7 +62,7 @@ class AgentRun {
   /// ms.
   [[nodiscard]] std::vector<FromAgent> poll();
 
-  /// Every connection is closed and the last snapshot was acknowledged.
+  /// Every connection is closed and the last snapshot was acknowledged, or it was stopped before its start.
   [[nodiscard]] bool finished() const noexcept;
 
   /// For callers that turn the workers themselves.

@@ -237,6 +237,7 @@ void ControlLink::poll() {
 void ControlLink::close_in_order() {
   if (!run_) return;
   run_->stop();
+  run_->resend();  // the last snapshot may be among those that were sent in vain
   const auto deadline = std::chrono::steady_clock::now() + kCloseDeadline;
   std::uint64_t last = 0;
   while (!run_->finished() && std::chrono::steady_clock::now() < deadline) {

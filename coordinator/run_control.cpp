@@ -57,7 +57,10 @@ void RunControl::agent_said(AgentId id, const FromAgent& message) {
   const std::int64_t now = monotonic_ns();
   if (const auto* probe = std::get_if<Probe>(&message))
     link->send(ProbeReply{probe->t1_ns, now, monotonic_ns()});
-  if (const std::optional<std::uint32_t> index = member(id)) run_->received(*index, message, now);
+  if (const std::optional<std::uint32_t> index = member(id))
+    run_->received(*index, message, now);
+  else if (const auto* snapshot = std::get_if<Snapshot>(&message))
+    link->send(Acknowledge{snapshot->number});  // its run is over, and else the agent would keep it for ever
   deliver();
 }
 

@@ -74,6 +74,8 @@ void Run::received(std::uint32_t agent, const FromAgent& message, std::int64_t n
   Member& member = members_.at(agent);
   if (member.state == Member::State::lost) return;  // late words of an agent that was given up
   member.last_heard_ns = now_ns;
+  // Before a tick: what the agents say now may belong to stages that they have entered by the clock alone.
+  advance_stage(now_ns);
   if (std::holds_alternative<Ready>(message)) {
     if (member.state != Member::State::preparing || state_ != RunState::preparing) return;
     member.state = Member::State::ready;
@@ -96,7 +98,8 @@ void Run::disconnected(std::uint32_t agent, std::int64_t now_ns) {
 void Run::interrupt(const std::string& why, bool at_once, std::int64_t now_ns) {
   if (state_ == RunState::finished) return;
   if (!events_.interrupted) events_.interrupted = why;
-  if (state_ == RunState::preparing || at_once) return finish(now_ns);
+  if (state_ == RunState::preparing) return call_off(why, now_ns);
+  if (at_once) return finish(now_ns);
   stop(why, now_ns);
 }
 
@@ -192,11 +195,11 @@ void Run::take(std::uint32_t agent, const Snapshot& snapshot, std::int64_t now_n
 
 void Run::lose(std::uint32_t agent, const std::string& why, std::int64_t now_ns) {
   Member& member = members_[agent];
-  if (member.state == Member::State::lost || state_ == RunState::finished) return;
-  const bool had_load = member.state == Member::State::running;
+  if (member.state == Member::State::lost || member.state == Member::State::done) return;
+  if (state_ == RunState::finished) return;
   member.state = Member::State::lost;
   given_up_.push_back(agent);
-  if (!had_load)
+  if (state_ == RunState::preparing)
     return refuse(fmt::format("{} was lost before the start: {}", agents_[agent].name, why), now_ns);
   log_.push_back(fmt::format("lost {}: {}", agents_[agent].name, why));
   events_.lost_agents.push_back(agents_[agent].name);
@@ -211,7 +214,12 @@ void Run::lose(std::uint32_t agent, const std::string& why, std::int64_t now_ns)
 
 void Run::refuse(const std::string& reason, std::int64_t now_ns) {
   if (!reason.empty()) events_.refused.push_back(reason);
-  for (std::uint32_t i = 0; i < members_.size(); ++i) send(i, Stop{"the run is refused"});
+  call_off("the run is refused", now_ns);
+}
+
+// Nothing has been started; whoever has prepared may forget it.
+void Run::call_off(const std::string& why, std::int64_t now_ns) {
+  for (std::uint32_t i = 0; i < members_.size(); ++i) send(i, Stop{why});
   finish(now_ns);
 }
 
@@ -282,14 +290,17 @@ void Run::finish(std::int64_t now_ns) {
 // silence.
 void Run::forgive_own_pause(std::int64_t now_ns) {
   const std::int64_t pause_ns = now_ns - std::exchange(ticked_ns_, now_ns);
-  if (pause_ns > kSecond)
-    for (Member& member : members_) member.last_heard_ns += pause_ns;
+  if (pause_ns <= kSecond) return;
+  for (Member& member : members_) member.last_heard_ns = std::min(member.last_heard_ns + pause_ns, now_ns);
+  begun_ns_ += pause_ns;
+  closing_deadline_ns_ += pause_ns;
 }
 
 void Run::give_up_silent(std::int64_t now_ns) {
   for (std::uint32_t i = 0; i < members_.size(); ++i) {
     const Member& member = members_[i];
-    if (member.state == Member::State::lost || member.state == Member::State::done) continue;
+    // While it prepares it does nothing else (a slow name server takes seconds): that has its own deadline.
+    if (member.state != Member::State::ready && member.state != Member::State::running) continue;
     if (now_ns - member.last_heard_ns > kSilence) lose(i, "nothing heard of it for 3 s", now_ns);
   }
 }

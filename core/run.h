@@ -85,6 +85,7 @@ class Run {
   void take(std::uint32_t agent, const Snapshot& snapshot, std::int64_t now_ns);
   void lose(std::uint32_t agent, const std::string& why, std::int64_t now_ns);
   void refuse(const std::string& reason, std::int64_t now_ns);
+  void call_off(const std::string& why, std::int64_t now_ns);
   void advance_stage(std::int64_t now_ns);
   void end_settled_stage(std::int64_t now_ns);
   void end_last_stage(std::int64_t at_ns, std::int64_t now_ns);

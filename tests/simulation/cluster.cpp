@@ -154,8 +154,11 @@ void Cluster::arrive(std::uint32_t agent, const FromAgent& message) {
   coordinator_does([this, agent, message] {
     if (const auto* probe = std::get_if<Probe>(&message))
       to_agent(agent, ProbeReply{probe->t1_ns, coordinator_ns(), coordinator_ns()});
-    // The coordinator keeps a finished run for its figures only.
-    if (run_->state() != RunState::finished) run_->received(agent, message, coordinator_ns());
+    // The coordinator keeps a finished run for its figures only, as coordinator/run_control does.
+    if (run_->state() != RunState::finished)
+      run_->received(agent, message, coordinator_ns());
+    else if (const auto* snapshot = std::get_if<Snapshot>(&message))
+      to_agent(agent, Acknowledge{snapshot->number});
   });
 }
 

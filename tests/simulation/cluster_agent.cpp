@@ -53,7 +53,9 @@ void ClusterAgent::link_is_back() {
 void ClusterAgent::link_is_gone() {
   now_or_later([this] {
     linked_ = false;
-    if (run_) run_->stop();
+    if (run_ == nullptr) return;
+    run_->stop();
+    run_->resend();
   });
 }
 
