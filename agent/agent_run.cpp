@@ -23,11 +23,24 @@ constexpr std::uint32_t kSparePlaces = 64;
 // The kernel's default range, if ports are left to it.
 constexpr std::uint64_t kKernelPorts = 28'232;
 
-Expected<Endpoint, std::string> resolve(const Url& url) {
+// A name may have addresses of both families (localhost nearly always has); the source addresses decide.
+int family_of(const SourceBlock& source) {
+  for (const std::string& address : source.addresses)
+    if (const auto endpoint = Endpoint::from_text(address, 0, AF_UNSPEC))
+      return endpoint->family();  // unspecified for ""
+  return AF_UNSPEC;
+}
+
+Expected<Endpoint, std::string> resolve(const Url& url, int family) {
   addrinfo hints{};
+  hints.ai_family = family;
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  const int error = getaddrinfo(url.host.c_str(), nullptr, &hints, &found);
+  int error = getaddrinfo(url.host.c_str(), nullptr, &hints, &found);
+  if (error != 0 && family != AF_UNSPEC) {  // for the allocator to say that they do not fit each other
+    hints.ai_family = AF_UNSPEC;
+    error = getaddrinfo(url.host.c_str(), nullptr, &hints, &found);
+  }
   if (error != 0)
     return Unexpected{fmt::format("the target's host '{}' is unknown: {}", url.host, gai_strerror(error))};
   std::optional<Endpoint> endpoint;
@@ -124,9 +137,11 @@ Expected<std::unique_ptr<AgentRun>, std::vector<std::string>> AgentRun::prepare(
     const Prepare& prepare, const AgentSettings& settings, const NetworkFactory& make_network) {
   auto plan = read_plan({prepare.plan.file, prepare.plan.yaml, prepare.plan.settings, prepare.plan.target});
   if (!plan) return Unexpected{std::vector{render(prepare.plan.file, plan.error())}};
-  const auto target = resolve(plan->target);
+  const auto target = resolve(plan->target, family_of(prepare.source));
   if (!target) return Unexpected{std::vector{target.error()}};
   std::vector<std::string> reasons = check_limits(prepare, *plan, settings, target.value());
+  if (settings.threads)
+    if (std::optional<std::string> foreign = foreign_address(prepare.source)) reasons.push_back(*foreign);
   if (!reasons.empty()) return Unexpected{reasons};
   auto parts = Parts::make(prepare, std::move(*plan), target.value(), settings, make_network);
   if (!parts) return Unexpected{std::vector{parts.error()}};

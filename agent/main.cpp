@@ -12,6 +12,7 @@
 
 #include "agent/control_link.h"
 #include "core/address.h"
+#include "core/label.h"
 #include "core/source_block.h"
 #include "proto/host_facts.h"
 
@@ -20,6 +21,7 @@ namespace {
 using namespace onrush;
 
 constexpr int kUsage = 2;
+constexpr int kRefused = 3;
 
 std::atomic<bool> end_asked{false};
 
@@ -41,6 +43,7 @@ std::uint64_t start_number() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  hold_standard_descriptors();
   CLI::App app{"onrush-agent: opens WebSocket connections for an onrush coordinator"};
   app.set_version_flag("--version", ONRUSH_VERSION);
   std::string coordinator = "127.0.0.1:7070";
@@ -64,6 +67,14 @@ int main(int argc, char** argv) {
   spdlog::set_default_logger(spdlog::stderr_logger_mt("onrush-agent"));
   spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%e %l %n: %v");
   if (quiet) spdlog::set_level(spdlog::level::err);
+  if (!is_label(name, kLongestAgentName)) {
+    fmt::print(
+        stderr,
+        "onrush-agent: --name: write 1 to {} letters, digits, - _ . that begin with a letter, digit or "
+        "_\n",
+        kLongestAgentName);
+    return kUsage;
+  }
   if (const auto address = parse_host_port(coordinator); !address) {
     fmt::print(stderr, "onrush-agent: --coordinator {}\n", address.error());
     return kUsage;
@@ -73,9 +84,15 @@ int main(int argc, char** argv) {
       fmt::print(stderr, "onrush-agent: --source-addresses: {}\n", expanded.error());
       return kUsage;
     }
+  if (const std::uint64_t limit = raise_descriptor_limit(); limit < kLeastDescriptors) {
+    fmt::print(stderr, "onrush-agent: may open {} files, needs {}: raise it with ulimit -n\n", limit,
+               kLeastDescriptors);
+    return kRefused;
+  }
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGINT, ask_for_end);
   std::signal(SIGTERM, ask_for_end);
+  if (std::signal(SIGHUP, ask_for_end) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);  // nohup
 
   Hello hello{.version = ONRUSH_VERSION,
               .name = name,

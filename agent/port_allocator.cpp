@@ -1,8 +1,10 @@
 #include "agent/port_allocator.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 #include <sstream>
 
@@ -110,6 +112,23 @@ Endpoint PortAllocator::endpoint_of(Ticket ticket) const noexcept {
   Endpoint endpoint = addresses_[ticket >> 16];
   endpoint.set_port(static_cast<std::uint16_t>(ticket & 0xffff));
   return endpoint;
+}
+
+std::optional<std::string> foreign_address(const SourceBlock& block) {
+  for (const std::string& address : block.addresses) {
+    const auto endpoint = Endpoint::from_text(address, 0, AF_UNSPEC);
+    if (!endpoint || endpoint->family() == AF_UNSPEC) continue;  // not our question, or left to the route
+    const int descriptor = socket(endpoint->family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (descriptor < 0) continue;
+    const int error = bind(descriptor, endpoint->address(), endpoint->length()) == 0 ? 0 : errno;
+    close(descriptor);
+    if (error == EADDRNOTAVAIL)
+      return fmt::format(
+          "cannot run: source address {} is no address of this host\n"
+          "  see what it has: ip address",
+          address);
+  }
+  return std::nullopt;
 }
 
 std::vector<std::uint16_t> occupied_ports() {

@@ -8,9 +8,9 @@
 namespace onrush {
 namespace {
 
-// Ports of our block that others hold are passed over; more in a row than this means that the block is not
-// ours.
-constexpr int kPortsTried = 16;
+// Ports of our block that others hold are passed over, as another generator on the host may hold hundreds in
+// a row; the turn of the block sees to it that each is tried once a round. At some 5 us each this is 3 ms.
+constexpr int kPortsTried = 512;
 // Not an errno: our block of ports is used up.
 constexpr int kNoPort = 1 << 20;
 

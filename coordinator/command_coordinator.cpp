@@ -11,11 +11,16 @@
 namespace onrush {
 
 int coordinator_command(const CoordinatorArguments& arguments, SignalWatch& signals) {
+  for (const std::string* text : {&arguments.listen, &arguments.http})
+    if (const auto address = parse_host_port(*text); !address) {
+      fmt::print(stderr, "onrush coordinator: {}\n", address.error());
+      return kExitBadPlan;
+    }
   auto started =
       Coordinator::start({.listen = arguments.listen, .http = arguments.http, .results = "onrush-results"});
   if (!started) {
     fmt::print(stderr, "onrush coordinator: {}\n", started.error());
-    return exit_code(Verdict::internal_error);
+    return exit_code(Verdict::refused);
   }
   Coordinator& coordinator = **started;
   spdlog::info("agents attach to {}, metrics are at http://{}/metrics", coordinator.control_address(),

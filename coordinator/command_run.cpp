@@ -3,12 +3,16 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include "coordinator/commands.h"
@@ -18,6 +22,7 @@
 #include "coordinator/run_client.h"
 #include "coordinator/summary_view.h"
 #include "coordinator/terminal.h"
+#include "core/address.h"
 #include "core/preflight.h"
 #include "core/timeline.h"
 #include "core/verdict.h"
@@ -29,6 +34,7 @@ namespace {
 constexpr std::uint32_t kMostAgents = 1000;
 constexpr const char* kResults = "onrush-results";
 constexpr const char* kHttpDefault = "127.0.0.1:7080";
+constexpr std::chrono::seconds kLastPatience{3};
 
 // What the run has told so far, and what becomes of it on screen and on disk.
 class Watcher {
@@ -105,6 +111,34 @@ class Watcher {
   std::map<std::string, std::string> files_;
 };
 
+// Where results will be written: made and tried before the load, not after an hour of it. One that was made
+// and got nothing is taken away again.
+class ResultsFolder {
+ public:
+  explicit ResultsFolder(std::filesystem::path path) : path_{std::move(path)} {}
+  ~ResultsFolder() {
+    std::error_code error;
+    if (made_) std::filesystem::remove(path_, error);  // only if it is empty
+  }
+  ResultsFolder(const ResultsFolder&) = delete;
+  ResultsFolder& operator=(const ResultsFolder&) = delete;
+
+  /// Error: why nothing can be written there.
+  std::optional<std::string> make() {
+    std::error_code error;
+    made_ = std::filesystem::create_directories(path_, error);
+    if (!error && access(path_.c_str(), W_OK | X_OK) != 0) error = {errno, std::generic_category()};
+    if (!error && !std::filesystem::is_directory(path_, error))
+      error = std::make_error_code(std::errc::not_a_directory);
+    if (!error) return std::nullopt;
+    return fmt::format("cannot write results to {}: {}", path_.string(), error.message());
+  }
+
+ private:
+  std::filesystem::path path_;
+  bool made_ = false;
+};
+
 // The coordinator inside the command and its agents.
 struct Embedded {
   std::unique_ptr<Coordinator> coordinator;
@@ -137,6 +171,23 @@ std::uint32_t agents_for(const Plan& plan) {
   return std::clamp(agents, 1U, kMostAgents);
 }
 
+// A coordinator that stands still or is out of reach must not keep its user waiting after a second Ctrl-C.
+void end_soon() {
+  std::this_thread::sleep_for(kLastPatience);
+  fmt::print(stderr, "onrush: the coordinator does not answer; ended without its results\n");
+  std::_Exit(exit_code(Verdict::interrupted));
+}
+
+// What is wrong with an address that was given.
+std::optional<std::string> wrong_address(const RunArguments& arguments) {
+  for (const auto& [option, text] :
+       {std::pair{"--coordinator", &arguments.coordinator}, std::pair{"--http", &arguments.http}})
+    if (!text->empty())
+      if (const auto address = parse_host_port(*text); !address)
+        return fmt::format("{} {}", option, address.error());
+  return std::nullopt;
+}
+
 }  // namespace
 
 int run_command(const RunArguments& arguments, SignalWatch& signals) {
@@ -145,6 +196,15 @@ int run_command(const RunArguments& arguments, SignalWatch& signals) {
     fmt::print(stderr, "{}", file.error());
     return kExitBadPlan;
   }
+  if (const auto wrong = wrong_address(arguments)) {
+    fmt::print(stderr, "onrush: {}; nothing was started\n", *wrong);
+    return kExitBadPlan;
+  }
+  ResultsFolder folder{arguments.out.empty() ? kResults : arguments.out};
+  if (const auto error = folder.make()) {
+    fmt::print(stderr, "onrush: {}; nothing was started\n", *error);
+    return exit_code(Verdict::refused);
+  }
   Submission submission{.version = ONRUSH_VERSION, .plan = file->text, .agents = arguments.agents};
   std::optional<Embedded> embedded;
   std::string coordinator = arguments.coordinator;
@@ -152,15 +212,19 @@ int run_command(const RunArguments& arguments, SignalWatch& signals) {
     if (submission.agents == 0) submission.agents = agents_for(file->plan);
     auto made = embed(arguments, submission.agents);
     if (!made) {
-      fmt::print(stderr, "onrush: {}\n", made.error());
-      return exit_code(Verdict::internal_error);
+      fmt::print(stderr, "onrush: {}; nothing was started\n", made.error());
+      return exit_code(Verdict::refused);
     }
     embedded.emplace(std::move(*made));
     coordinator = embedded->coordinator->control_address();
   }
   RunClient client{coordinator};
   Watcher watcher{arguments};
-  signals.on_signal([&](int count) { client.stop("stopped by a signal", count > 1); });
+  signals.on_signal([&](int count) {
+    const bool at_once = count > 1;
+    if (!client.stop("stopped by a signal", at_once)) std::_Exit(exit_code(Verdict::interrupted));
+    if (at_once) std::thread{end_soon}.detach();
+  });
   const Expected<int, std::string> result =
       client.follow(submission, [&](const RunEvent& event) { watcher.take(event); });
   signals.on_signal(nullptr);

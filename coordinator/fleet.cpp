@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "core/label.h"
+
 namespace onrush {
 
 AgentId Fleet::attached(AgentLink link) {
@@ -18,6 +20,12 @@ std::optional<std::string> Fleet::introduce(AgentId id, const Hello& hello) {
     return fmt::format(
         "this coordinator is onrush {}, agent {} is onrush-agent {}: install one version on both",
         ONRUSH_VERSION, hello.name, hello.version);
+  // Who attaches is not authenticated: its name must not forge log lines, or fill every report.
+  if (!is_label(hello.name, kLongestAgentName))
+    return fmt::format(
+        "the agent's name does not fit a log or a label; give it a --name of 1 to {} letters, digits, - _ . "
+        "that begins with a letter, digit or _",
+        kLongestAgentName);
   for (const auto& [other_id, other] : agents_)
     if (other_id != id && other.hello && other.hello->name == hello.name)
       return fmt::format(

@@ -3,9 +3,12 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <string>
 
 #include "coordinator/commands.h"
+#include "core/verdict.h"
+#include "proto/host_facts.h"
 
 namespace {
 
@@ -17,17 +20,24 @@ constexpr const char* kExitCodes =
     "(an agent was lost), 6 invalid measurement, 99 a threshold failed, 130 interrupted, 70 internal error;\n"
     "the worst reason wins, the report lists all";
 
+// An unset variable in a script (`--target "$TARGET"`) must not mean the default.
+const CLI::Validator kNotEmpty{
+    [](const std::string& text) { return text.empty() ? std::string{"is empty"} : std::string{}; }, ""};
+
 void add_plan_options(CLI::App& command, onrush::PlanArguments& plan) {
   command.add_option("PLAN", plan.file, "the plan's YAML file")->required();
   // One value each time, so that a value with commas or spaces stays whole.
   command.add_option("--set", plan.settings, "a parameter of the plan: --set users=10k")
       ->allow_extra_args(false);
-  command.add_option("--target", plan.target, "ws://HOST:PORT/PATH instead of the plan's own");
+  command.add_option("--target", plan.target, "ws://HOST:PORT/PATH instead of the plan's own")
+      ->check(kNotEmpty);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  onrush::hold_standard_descriptors();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file at its limit is an error of writing, with a message
   CLI::App app{"Onrush holds a million WebSocket users against your server and tells what they felt."};
   app.set_version_flag("--version", ONRUSH_VERSION);
   app.footer(kExitCodes);
@@ -39,11 +49,15 @@ int main(int argc, char** argv) {
   run_command.add_option("--agents", run.agents, "agent processes (default: as many as the plan needs)")
       ->check(CLI::Range(1, 1000));
   run_command.add_option("--workers", run.workers, "threads of each local agent")->check(CLI::Range(1, 256));
-  run_command.add_option("--coordinator", run.coordinator,
-                         "HOST:PORT of a cluster's coordinator (default: embedded)");
-  run_command.add_option("--http", run.http,
-                         "HOST:PORT for metrics of the embedded coordinator (127.0.0.1:7080)");
-  run_command.add_option("--out", run.out, "folder for the results (default: onrush-results/<run>)");
+  run_command
+      .add_option("--coordinator", run.coordinator,
+                  "HOST:PORT of a cluster's coordinator (default: embedded)")
+      ->check(kNotEmpty);
+  run_command
+      .add_option("--http", run.http, "HOST:PORT for metrics of the embedded coordinator (127.0.0.1:7080)")
+      ->check(kNotEmpty);
+  run_command.add_option("--out", run.out, "folder for the results (default: onrush-results/<run>)")
+      ->check(kNotEmpty);
   run_command.add_flag("--quiet", run.quiet, "no live view");
   run_command.footer(kExitCodes);
 
@@ -72,6 +86,11 @@ int main(int argc, char** argv) {
 
   if (check_command.parsed()) return onrush::check_command(check);
   if (show_command.parsed()) return onrush::show_command(folder);
+  if (const std::uint64_t limit = onrush::raise_descriptor_limit(); limit < onrush::kLeastDescriptors) {
+    fmt::print(stderr, "onrush: may open {} files, needs {}: raise it with ulimit -n\n", limit,
+               onrush::kLeastDescriptors);
+    return onrush::exit_code(onrush::Verdict::refused);
+  }
   onrush::SignalWatch signals;  // before any thread of gRPC, so that all block what it waits for
   if (coordinator_command.parsed()) return onrush::coordinator_command(coordinator, signals);
   spdlog::set_level(spdlog::level::err);  // the view tells what happens; agents and services stay silent

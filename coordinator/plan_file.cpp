@@ -24,6 +24,7 @@ Expected<std::string, std::string> read_file(const std::string& file) {
   if (!stream) return Unexpected{fmt::format("{}: {}", file, std::strerror(errno))};
   std::string content(kMostRead, '\0');
   stream.read(content.data(), static_cast<std::streamsize>(content.size()));
+  if (stream.bad()) return Unexpected{fmt::format("{}: {}", file, std::strerror(errno))};
   content.resize(static_cast<std::size_t>(stream.gcount()));
   return content;
 }

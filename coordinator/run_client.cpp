@@ -83,13 +83,13 @@ Expected<int, std::string> RunClient::follow(const Submission& submission, const
                     " went away in mid-run: " + status.error_message()};
 }
 
-void RunClient::stop(const std::string& why, bool at_once) {
+bool RunClient::stop(const std::string& why, bool at_once) {
   const std::lock_guard lock{stream_->mutex};
-  if (!stream_->writer) return;
+  if (!stream_->writer) return false;
   proto::RunRequest request;
   request.mutable_stop()->set_why(why);
   request.mutable_stop()->set_at_once(at_once);
-  stream_->writer->Write(request);
+  return stream_->writer->Write(request);
 }
 
 }  // namespace onrush

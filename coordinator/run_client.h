@@ -20,8 +20,8 @@ class RunClient {
   /// cannot be reached, or went away.
   Expected<int, std::string> follow(const Submission& submission, const Follower& follower);
 
-  /// Asks for the end: in order, or at once.
-  void stop(const std::string& why, bool at_once);
+  /// Asks for the end: in order, or at once. False: nobody is reached yet who could be asked.
+  bool stop(const std::string& why, bool at_once);
 
  private:
   struct Stream;  // gRPC stays in the .cpp

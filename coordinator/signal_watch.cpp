@@ -12,6 +12,7 @@ sigset_t watched() {
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGHUP);  // the terminal is gone, and the results shall not go with it
   return signals;
 }
 
@@ -19,6 +20,10 @@ sigset_t watched() {
 
 SignalWatch::SignalWatch() {
   const sigset_t signals = watched();
+  // Started by nohup: a blocked signal would arrive although it is ignored.
+  struct sigaction hangup {};
+  sigaction(SIGHUP, nullptr, &hangup);
+  ignores_hangup_ = hangup.sa_handler == SIG_IGN;
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   thread_ = std::thread{[this] { run(); }};
 }
@@ -38,7 +43,8 @@ void SignalWatch::run() {
   const sigset_t signals = watched();
   constexpr timespec kPatience{0, 50'000'000};  // how long the destructor may wait
   while (!end_) {
-    if (sigtimedwait(&signals, nullptr, &kPatience) < 0) continue;
+    const int signal = sigtimedwait(&signals, nullptr, &kPatience);
+    if (signal < 0 || (signal == SIGHUP && ignores_hangup_)) continue;
     const std::lock_guard lock{mutex_};
     ++count_;
     if (handler_) handler_(count_);

@@ -1,4 +1,4 @@
-// SIGINT and SIGTERM as calls: the first asks for an end in order, the second for an end at once.
+// SIGINT, SIGTERM and SIGHUP as calls: the first asks for an end in order, the second for an end at once.
 //
 // Why: a signal handler may do next to nothing; a thread that waits for the signals may do anything.
 // Owner: the command, made in main before any other thread so that all of them block these signals too.
@@ -28,6 +28,7 @@ class SignalWatch {
   std::function<void(int)> handler_;
   int count_ = 0;
   std::atomic<bool> end_{false};
+  bool ignores_hangup_ = false;
   std::thread thread_;  // last: it uses all of the above
 };
 

@@ -19,8 +19,8 @@ namespace onrush {
 [[nodiscard]] Expected<std::vector<std::string>, std::string> expand_addresses(std::string_view ranges);
 
 /// A block for each agent, in order. Agents of one kernel (equal boot_id) get disjoint ones. Towards IPv4
-/// loopback an agent without source addresses of its own gets a loopback address to itself, all of whose
-/// ports are its.
+/// loopback an agent without source addresses of its own gets a loopback address to itself, made of its
+/// process id, all of whose ports are its: so agents of other runs on the host stay apart as well.
 [[nodiscard]] std::vector<SourceBlock> deal_source_blocks(const std::vector<Hello>& agents,
                                                           std::string_view target_host);
 

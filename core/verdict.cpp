@@ -57,6 +57,17 @@ void nothing_connected(const Aggregate& aggregate, Reasons& reasons) {
         {Verdict::failed, fmt::format("none of {} connections opened", format_count(attempted))});
 }
 
+void nothing_kept(const Aggregate& aggregate, Reasons& reasons) {
+  const Counters counters = aggregate.counters();
+  const std::uint64_t opened = at(counters, Counter::opened);
+  if (opened > 0 && at(counters, Counter::lost) == opened)
+    reasons.push_back({Verdict::failed, fmt::format("all {} connections were lost", format_count(opened))});
+  const std::uint64_t requests = at(counters, Counter::requests);
+  if (requests > 0 && at(counters, Counter::failed_requests) == requests)
+    reasons.push_back(
+        {Verdict::failed, fmt::format("none of {} requests was answered", format_count(requests))});
+}
+
 }  // namespace
 
 const char* name(Verdict verdict) noexcept {
@@ -102,6 +113,7 @@ Decision decide(const RunEvents& events, const Aggregate& aggregate) {
     invalid_seconds(aggregate, reasons);
     thresholds(aggregate, reasons);
     nothing_connected(aggregate, reasons);
+    if (!events.interrupted) nothing_kept(aggregate, reasons);
   }
   std::stable_sort(reasons.begin(), reasons.end(),
                    [](const Reason& a, const Reason& b) { return a.verdict < b.verdict; });

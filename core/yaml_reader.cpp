@@ -5,19 +5,14 @@
 #include <algorithm>
 #include <map>
 
+#include "core/label.h"
 #include "core/nearest.h"
 #include "core/units.h"
 
 namespace onrush {
 namespace {
 
-constexpr std::size_t kLongestName = 64;
 constexpr std::size_t kMostDiagnostics = 100;
-
-bool name_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
-         c == '.';
-}
 
 std::string_view kind_name(YamlNode::Kind kind) {
   switch (kind) {
@@ -111,7 +106,7 @@ std::optional<std::string> Reader::name(const YamlNode& node, const std::string&
              fmt::format("{} has {} characters; a name has 1 to {}", what, written->size(), kLongestName));
     return std::nullopt;
   }
-  const auto bad = std::find_if_not(written->begin(), written->end(), name_character);
+  const auto bad = std::find_if_not(written->begin(), written->end(), label_character);
   if (bad == written->end() && written->front() != '.' && written->front() != '-') return *written;
   const auto offset = bad == written->end() ? 0 : static_cast<std::size_t>(bad - written->begin());
   complain_within(

@@ -1,6 +1,8 @@
 #include "proto/host_facts.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <ctime>
 #include <fstream>
@@ -28,6 +30,14 @@ std::uint64_t raise_descriptor_limit() noexcept {
   setrlimit(RLIMIT_NOFILE, &limit);
   getrlimit(RLIMIT_NOFILE, &limit);
   return limit.rlim_cur;
+}
+
+void hold_standard_descriptors() noexcept {
+  int descriptor = 0;
+  do {
+    descriptor = open("/dev/null", O_RDWR);
+  } while (descriptor >= 0 && descriptor <= STDERR_FILENO);
+  if (descriptor >= 0) close(descriptor);
 }
 
 std::uint64_t memory_available_bytes() {

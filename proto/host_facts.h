@@ -15,6 +15,13 @@ namespace onrush {
 /// Raises this process's descriptor limit to the hard one. Returns it (RLIMIT_NOFILE).
 std::uint64_t raise_descriptor_limit() noexcept;
 
+/// What a program of ours and its gRPC need before they hold the first connection: with fewer gRPC aborts.
+inline constexpr std::uint64_t kLeastDescriptors = 32;
+
+/// Opens /dev/null as 0, 1 and 2 where the parent has closed them; else the first sockets would get these
+/// numbers, and what is logged would be written into them. First thing in main.
+void hold_standard_descriptors() noexcept;
+
 /// MemAvailable of /proc/meminfo in bytes; 0 if it cannot be read.
 [[nodiscard]] std::uint64_t memory_available_bytes();
 

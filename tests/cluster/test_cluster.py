@@ -224,6 +224,20 @@ def test_a_name_that_is_attached_already_is_refused(cluster):
     assert "named a is attached already" in other.said()
 
 
+@pytest.mark.parametrize("name", ["", "a b", "a\n2026 info onrush: forged", "\x1b[2J", "x" * 200])
+def test_a_name_that_would_forge_a_log_line_is_refused(name, cluster):
+    agent = cluster._start("odd", BIN / "onrush-agent", "--coordinator", cluster.control, "--name", name)
+    assert agent.wait(20) == 2
+    assert "--name" in agent.said()
+
+
+def test_P052_a_source_address_of_another_host_is_refused_before_the_start(cluster, target, tmp_path):
+    cluster.agent("a", "--source-addresses", "127.0.0.9,198.51.100.7")
+    run = cluster.run(write_plan(tmp_path, HOLD.format(port=target.port, users=20, hold="1s", extra="")))
+    assert run.wait(30) == 3
+    assert "198.51.100.7 is no address of this host" in run.said()
+
+
 def test_P071_nothing_listens_is_never_a_pass(tmp_path):
     plan = write_plan(tmp_path, HOLD.format(port=1, users=20, hold="1s", extra=""))
     process, found = run_embedded(tmp_path, plan)

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -241,7 +242,7 @@ def test_P071_a_bad_plan_is_exit_2_and_says_where(text, code, words, tmp_path):
     assert words in process.said()
 
 
-def test_P071_a_missed_threshold_is_99_and_an_unwritable_folder_70(tmp_path):
+def test_P071_a_missed_threshold_is_99_and_an_unwritable_folder_3_before_the_start(tmp_path):
     with start_target("beast") as target:
         text = FAULT.format(port=target.port) + "thresholds: ['round_trip_time p50 < 1us']\n"
         process, found = run_embedded(tmp_path, write_plan(tmp_path, text))
@@ -250,8 +251,8 @@ def test_P071_a_missed_threshold_is_99_and_an_unwritable_folder_70(tmp_path):
         blocked.write_text("")
         unwritable = Process(tmp_path, "again", BIN / "onrush", "run", write_plan(tmp_path, text), "--http",
                              "127.0.0.1:0", "--out", blocked / "below")
-        assert unwritable.wait() == 70
-        assert "cannot write" in unwritable.said()
+        assert unwritable.wait() == 3
+        assert re.search("cannot write results to .*nothing was started", unwritable.said())
 
 
 def test_an_abort_ends_the_run_with_4(tmp_path):
@@ -266,3 +267,43 @@ def test_without_a_terminal_there_is_no_escape_sequence(tmp_path):
     with start_target("beast") as target:
         process, _ = run_embedded(tmp_path, write_plan(tmp_path, FAULT.format(port=target.port)))
         assert "\x1b" not in process.said() + process.printed()
+
+
+@pytest.mark.parametrize("option, value", [
+    ("--target", ""), ("--coordinator", ""), ("--coordinator", "nowhere"), ("--http", "host:99999"), ("--out", ""),
+])
+def test_P071_a_wrong_option_is_exit_2_and_starts_nothing(option, value, tmp_path):
+    plan = write_plan(tmp_path, FAULT.format(port=1))
+    process = Process(tmp_path, "run", BIN / "onrush", "run", plan, option, value)
+    assert process.wait(20) == 2, process.said()
+
+
+def test_a_terminal_that_goes_away_ends_the_run_in_order_and_keeps_its_results(tmp_path):
+    with start_target("beast") as target:
+        plan = write_plan(tmp_path, FAULT.format(port=target.port).replace("for: 2500ms", "for: 60s"))
+        run = Process(tmp_path, "run", BIN / "onrush", "run", plan, "--http", "127.0.0.1:0", "--out", tmp_path / "out")
+        time.sleep(1.5)
+        run.signal(signal.SIGHUP)
+        assert run.wait(20) == 130
+        assert json.loads((tmp_path / "out/summary.json").read_text())["counts"]["opened"] == 2
+
+
+def test_P052_two_runs_at_once_on_a_host_do_not_take_each_others_ports(tmp_path):
+    with start_target("beast") as target, ThreadPoolExecutor(2) as pool:
+        def run(name):
+            folder = tmp_path / name
+            folder.mkdir()
+            plan = write_plan(folder, FAULT.format(port=target.port).replace("users: 2,", "users: 600,"))
+            return run_embedded(folder, plan, "--agents", "1")
+        for _, found in pool.map(run, ["one", "two"]):
+            assert found["counts"]["failed"] == 0, found["failures"]
+
+
+@pytest.mark.parametrize("path, words", [("accept-then-close", "all 2 connections were lost"),
+                                         ("no-reply", "none of 4 requests was answered")])
+def test_P071_a_target_that_only_shakes_hands_is_never_a_pass(path, words, tmp_path):
+    with start_target("faulty") as target:
+        plan = write_plan(tmp_path, FAULT.format(port=target.port).replace("for: 2500ms", "for: 3500ms"))
+        process, found = run_embedded(tmp_path, plan, "--target", f"ws://127.0.0.1:{target.port}/{path}")
+        assert process.process.returncode == 99
+        assert words in found["reasons"]

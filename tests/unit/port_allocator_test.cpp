@@ -79,6 +79,14 @@ TEST(PortAllocator, TakesSixAddressesTowardsASixTarget) {
   EXPECT_FALSE(PortAllocator::make({{"nowhere"}, 1, 2}, {0, 1}, endpoint("::1", 80), {}));
 }
 
+// P052: each connection from it would fail as if ports had run out.
+TEST(PortAllocator, AnAddressThatIsNoneOfThisHostIsNamedBeforeTheStart) {
+  EXPECT_FALSE(foreign_address({{"", "127.0.0.1", "127.68.27.54"}, 1024, 65'535}));
+  const std::optional<std::string> foreign = foreign_address({{"127.0.0.1", "198.51.100.7"}, 1024, 65'535});
+  ASSERT_TRUE(foreign);
+  EXPECT_NE(foreign->find("source address 198.51.100.7 is no address of this host"), std::string::npos);
+}
+
 TEST(PortAllocator, UsesTheHighestPortToo) {
   PortAllocator ports = make({{"127.0.0.2"}, 65'535, 65'535});
   EXPECT_EQ(ports.take()->endpoint.port(), 65'535);

@@ -69,6 +69,18 @@ TEST(SourceBlock, TowardsLoopbackEachProcessHasAnAddressToItselfAndLeaves127_0_0
   EXPECT_EQ(blocks[0].last_port, 65'535);
 }
 
+// Two runs at once, each with a coordinator of its own, know nothing of each other.
+TEST(SourceBlock, TowardsLoopbackAgentsOfTwoRunsOnAHostHaveDifferentAddresses) {
+  std::set<std::string> addresses;
+  for (const std::uint32_t pid : {1U, 249U, 250U, 62'499U, 62'500U, 4'194'303U}) {
+    Hello alone = agent("one");
+    alone.pid = pid;
+    const std::string address = deal_source_blocks({alone}, "127.0.0.1").front().addresses.front();
+    EXPECT_TRUE(addresses.insert(address).second) << address;
+    EXPECT_EQ(expand(address), std::vector<std::string>{address});
+  }
+}
+
 TEST(SourceBlock, AgentsOfDifferentHostsMayUseTheSamePorts) {
   const auto blocks = deal_source_blocks({agent("one"), agent("two")}, "198.51.100.5");
   EXPECT_EQ(blocks[0].first_port, blocks[1].first_port);

@@ -74,6 +74,38 @@ stages: [{name: setup, users: 3, rate: 10/s}]
   EXPECT_THAT(decision.reasons, ElementsAre("none of 3 connections opened"));
 }
 
+// P071: the target died under all of them.
+TEST(Verdict, ARunThatLostEveryConnectionNeverPasses) {
+  const auto lost = [](std::uint64_t count) {
+    TestRun run{kPlan, {"a1"}};
+    run.stages({0, 1});
+    run.send(0, Second{0}.opened(0, 0, 10).closed(0, 0, 10).count(0, 0, Counter::lost, count).last());
+    return decide({}, run.aggregate);
+  };
+  EXPECT_THAT(lost(10).reasons, ElementsAre("all 10 connections were lost"));
+  EXPECT_EQ(exit_code(lost(10).verdict), 99);
+  EXPECT_EQ(lost(9).verdict, Verdict::passed) << "how many may be lost is for the plan's thresholds to say";
+}
+
+// P071: it answers the handshake and nothing else.
+TEST(Verdict, ARunInWhichNoRequestWasAnsweredNeverPasses) {
+  const auto unanswered = [](std::uint64_t count) {
+    TestRun run{kPlan, {"a1"}};
+    run.stages({0, 1});
+    run.send(0, Second{0}
+                    .opened(0, 0, 10)
+                    .closed(0, 0, 10)
+                    .count(0, 0, Counter::requests, 20)
+                    .count(0, 0, Counter::failed_requests, count)
+                    .sample(0, 0, Time::round_trip, 100, 20 - count)
+                    .last());
+    return decide({}, run.aggregate);
+  };
+  EXPECT_THAT(unanswered(20).reasons, ElementsAre("none of 20 requests was answered"));
+  EXPECT_EQ(exit_code(unanswered(20).verdict), 99);
+  EXPECT_EQ(unanswered(19).verdict, Verdict::passed);
+}
+
 // P052: running out of our own ports says nothing about the target.
 TEST(Verdict, ALimitOfOurOwnMachineMakesTheRunInvalid) {
   const Decision decision =
