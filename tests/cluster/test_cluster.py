@@ -238,6 +238,18 @@ def test_P052_a_source_address_of_another_host_is_refused_before_the_start(clust
     assert "198.51.100.7 is no address of this host" in run.said()
 
 
+def test_a_second_ctrl_c_ends_the_command_though_its_coordinator_stands_still(cluster, target, tmp_path):
+    cluster.agent("a")
+    run = cluster.run(hold_plan(tmp_path, target, hold="30s"))
+    wait_until_open(cluster, 300)
+    cluster.coordinator.signal(signal.SIGSTOP)
+    run.signal(signal.SIGINT)
+    time.sleep(0.5)
+    run.signal(signal.SIGINT)
+    assert run.wait(10) == 130
+    assert "does not answer" in run.said()
+
+
 def test_P071_nothing_listens_is_never_a_pass(tmp_path):
     plan = write_plan(tmp_path, HOLD.format(port=1, users=20, hold="1s", extra=""))
     process, found = run_embedded(tmp_path, plan)
