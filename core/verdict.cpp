@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/format.h"
+#include "core/script.h"
 
 namespace onrush {
 namespace {
@@ -57,6 +58,14 @@ void nothing_connected(const Aggregate& aggregate, Reasons& reasons) {
         {Verdict::failed, fmt::format("none of {} connections opened", format_count(attempted))});
 }
 
+bool asks_for_replies(const Plan& plan) {
+  return std::any_of(plan.scenarios.begin(), plan.scenarios.end(), [](const Scenario& scenario) {
+    const Script script = compile(scenario);
+    return std::any_of(script.begin(), script.end(),
+                       [](const Instruction& instruction) { return instruction.op == Op::request; });
+  });
+}
+
 void nothing_kept(const Aggregate& aggregate, Reasons& reasons) {
   const Counters counters = aggregate.counters();
   const std::uint64_t opened = at(counters, Counter::opened);
@@ -66,6 +75,13 @@ void nothing_kept(const Aggregate& aggregate, Reasons& reasons) {
   if (requests > 0 && at(counters, Counter::failed_requests) == requests)
     reasons.push_back(
         {Verdict::failed, fmt::format("none of {} requests was answered", format_count(requests))});
+  // A run that ends before its requests have timed out has cut all of them short: a silent target still fails
+  // it.
+  const std::uint64_t sent = at(counters, Counter::messages_sent);
+  if (requests == 0 && sent > 0 && at(counters, Counter::messages_received) == 0 &&
+      asks_for_replies(aggregate.plan()))
+    reasons.push_back(
+        {Verdict::failed, fmt::format("{} messages were sent and none came back", format_count(sent))});
 }
 
 }  // namespace

@@ -106,6 +106,28 @@ TEST(Verdict, ARunInWhichNoRequestWasAnsweredNeverPasses) {
   EXPECT_EQ(unanswered(19).verdict, Verdict::passed);
 }
 
+TEST(Verdict, P071_ASilentTargetIsNoPassEvenIfTheRunEndsBeforeItsRequestsTimeOut) {
+  const std::string plan = R"(
+name: asking
+target: ws://127.0.0.1:8088/echo
+scenarios: {user: {script: [connect, {request: {text: hello}}]}}
+stages: [{name: setup, users: 10, rate: 10/s}, {name: hold, for: 3s}]
+)";
+  const auto silent = [&](std::uint64_t received) {
+    TestRun run{plan, {"a1"}};
+    run.stages({0, 1});
+    run.send(0, Second{0}
+                    .opened(0, 0, 10)
+                    .closed(0, 0, 10)
+                    .count(0, 0, Counter::messages_sent, 150)
+                    .count(0, 0, Counter::messages_received, received)
+                    .last());
+    return decide({}, run.aggregate);
+  };
+  EXPECT_THAT(silent(0).reasons, ElementsAre("150 messages were sent and none came back"));
+  EXPECT_EQ(silent(1).verdict, Verdict::passed);
+}
+
 // P052: running out of our own ports says nothing about the target.
 TEST(Verdict, ALimitOfOurOwnMachineMakesTheRunInvalid) {
   const Decision decision =
