@@ -1,4 +1,4 @@
-# ctest: serial timeout=400
+# ctest: serial timeout=600
 """`onrush run` as its user types it, on real servers: exact counts, honest latency, faults told apart, exit codes."""
 
 import json
