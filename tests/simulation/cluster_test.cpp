@@ -74,7 +74,8 @@ struct Story {
   bool is_stopped = false;
 
   [[nodiscard]] std::string text() const {
-    std::string text = fmt::format("{} agents, plan {}", setting.machines.size(), plan.substr(7, plan.find("target") - 8));
+    std::string text =
+        fmt::format("{} agents, plan {}", setting.machines.size(), plan.substr(7, plan.find("target") - 8));
     for (const Misfortune& m : setting.misfortunes) text += "\n  " + describe(m);
     for (std::size_t a = 0; a < setting.machines.size(); ++a)
       text += fmt::format("\n  agent {}: clock {:+} ns, wall clock {:+} us, prepares in {} ms, {} workers",
