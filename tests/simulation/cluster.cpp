@@ -54,7 +54,7 @@ Cluster::Cluster(const std::string& plan, ClusterSetting setting)
     members.push_back(
         {"agent-" + std::to_string(a + 1), {{"127.0.0." + std::to_string(a + 2)}, 1024, 65'535}});
     agents_.push_back(std::make_unique<ClusterAgent>(
-        world_, setting_.machines[a], [this, a](FromAgent message) { from_agent(a, std::move(message)); }));
+        world_, setting_.machines[a], [this, a](const FromAgent& message) { from_agent(a, message); }));
   }
   run_.emplace("simulated", std::move(*read), text, std::move(members));
 }
@@ -135,7 +135,7 @@ std::int64_t Cluster::way_ns() {
   return random_.between(50'000, setting_.longest_way_ns);
 }
 
-void Cluster::from_agent(std::uint32_t agent, FromAgent message) {
+void Cluster::from_agent(std::uint32_t agent, const FromAgent& message) {
   Link& link = links_[agent];
   if (link.gone) return;
   const bool fragile = can_be_lost(message);

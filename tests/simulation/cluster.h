@@ -85,7 +85,7 @@ class Cluster {
   void begin();
   void happen(const Misfortune& misfortune);
   void cut(std::uint32_t agent, double for_s);
-  void from_agent(std::uint32_t agent, FromAgent message);
+  void from_agent(std::uint32_t agent, const FromAgent& message);
   void to_agent(std::uint32_t agent, FromCoordinator message);
   void break_stream(std::uint32_t agent);
   void arrive(std::uint32_t agent, const FromAgent& message);
