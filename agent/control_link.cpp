@@ -14,6 +14,7 @@
 #include "agent/epoll_network.h"
 #include "control.grpc.pb.h"
 #include "core/clock_offset.h"
+#include "core/overloaded.h"
 #include "proto/convert.h"
 #include "proto/grpc_log.h"
 #include "proto/host_facts.h"
@@ -31,13 +32,6 @@ constexpr std::int64_t kProbeInterval_ns = 1'000'000'000;
 constexpr int kFastProbes = 8;
 constexpr std::chrono::seconds kCloseDeadline = 60s;
 constexpr int kInternal = 70;
-
-template <class... Cases>
-struct Overloaded : Cases... {
-  using Cases::operator()...;
-};
-template <class... Cases>
-Overloaded(Cases...) -> Overloaded<Cases...>;
 
 }  // namespace
 

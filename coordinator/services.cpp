@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "coordinator/service_stream.h"
+#include "core/overloaded.h"
 #include "proto/convert.h"
 #include "proto/grpc_log.h"
 
@@ -26,13 +27,6 @@ AgentLink link_to(const std::shared_ptr<AgentStream>& stream) {
               },
           .cut = [stream] { stream->cut(); }};
 }
-
-template <class... Cases>
-struct Overloaded : Cases... {
-  using Cases::operator()...;
-};
-template <class... Cases>
-Overloaded(Cases...) -> Overloaded<Cases...>;
 
 proto::RunEvent to_proto(const RunEvent& event) {
   proto::RunEvent to;

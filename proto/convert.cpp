@@ -2,17 +2,11 @@
 
 #include <utility>
 
+#include "core/overloaded.h"
 #include "proto/convert_snapshot.h"
 
 namespace onrush {
 namespace {
-
-template <class... Cases>
-struct Overloaded : Cases... {
-  using Cases::operator()...;
-};
-template <class... Cases>
-Overloaded(Cases...) -> Overloaded<Cases...>;
 
 void write(const Hello& from, proto::Hello& to) {
   to.set_version(from.version);
