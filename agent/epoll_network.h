@@ -1,8 +1,8 @@
 // The network of the kernel: edge-triggered epoll, one descriptor set a worker, no locks.
 //
 // Why epoll and not io_uring: Docker's default profile blocks io_uring. Owner: the worker's
-// thread. Always: a socket is registered once, for everything, and never changed; SIGPIPE cannot come
-// (MSG_NOSIGNAL).
+// thread. Always: a socket is registered once, and again only if it once took less than was written; SIGPIPE
+// cannot come (MSG_NOSIGNAL).
 #pragma once
 
 #include <sys/epoll.h>
@@ -28,11 +28,12 @@ class EpollNetwork final : public Network {
   [[nodiscard]] std::int64_t thread_cpu_ns() noexcept override;
   [[nodiscard]] std::span<const NetworkEvent> wait(std::int64_t until_ns) noexcept override;
   void wake() noexcept override;
-  [[nodiscard]] int connect(const Endpoint& local, const Endpoint& remote,
-                            SocketToken token) noexcept override;
+  [[nodiscard]] Begun connect(const Endpoint& local, const Endpoint& remote, SocketToken token,
+                              std::span<const std::uint8_t> first) noexcept override;
   [[nodiscard]] int finish_connect(int descriptor) noexcept override;
   [[nodiscard]] std::ptrdiff_t read(int descriptor, std::span<std::uint8_t> into) noexcept override;
   [[nodiscard]] std::ptrdiff_t write(int descriptor, std::span<const std::uint8_t> bytes) noexcept override;
+  void await_room(int descriptor, SocketToken token) noexcept override;
   void close(int descriptor, bool reset) noexcept override;
 
  private:

@@ -49,10 +49,17 @@ class Network {
   /// Ends a wait, the one under way or the next. From any thread.
   virtual void wake() noexcept = 0;
 
-  /// Begins to connect from `local` (port 0: the kernel's choice) to `remote`. A descriptor or -errno. How it
-  /// went is told by finish_connect once the socket is writable.
-  [[nodiscard]] virtual int connect(const Endpoint& local, const Endpoint& remote,
-                                    SocketToken token) noexcept = 0;
+  /// How an attempt to connect began.
+  struct Begun {
+    int descriptor = -1;              ///< or -errno
+    std::int64_t established_ns = 0;  ///< when it was established, if at once
+    std::size_t written = 0;          ///< of the first bytes, if it was; at least one then
+  };
+  /// Begins to connect from `local` (port 0: the kernel's choice) to `remote`. A connection that is there at
+  /// once, as on loopback, takes the `first` bytes along and saves a wake-up; of any other, finish_connect
+  /// tells how it went once the socket is writable.
+  [[nodiscard]] virtual Begun connect(const Endpoint& local, const Endpoint& remote, SocketToken token,
+                                      std::span<const std::uint8_t> first) noexcept = 0;
   /// 0, or -errno why the connection failed; -ELOOP if it reached its own port.
   [[nodiscard]] virtual int finish_connect(int descriptor) noexcept = 0;
 
@@ -60,6 +67,8 @@ class Network {
   [[nodiscard]] virtual std::ptrdiff_t read(int descriptor, std::span<std::uint8_t> into) noexcept = 0;
   [[nodiscard]] virtual std::ptrdiff_t write(int descriptor,
                                              std::span<const std::uint8_t> bytes) noexcept = 0;
+  /// Asks for an event when there is room again, after a write that the socket did not take whole.
+  virtual void await_room(int descriptor, SocketToken token) noexcept = 0;
 
   /// `reset`: RST instead of FIN, so that neither side keeps the connection in TIME_WAIT.
   virtual void close(int descriptor, bool reset) noexcept = 0;

@@ -30,6 +30,7 @@
 #include "agent/program.h"
 #include "agent/recorder.h"
 #include "agent/stage_share.h"
+#include "core/handshake.h"
 #include "core/random.h"
 #include "core/timer_wheel.h"
 
@@ -136,13 +137,15 @@ class Worker {
                                    bool arrival);
   void begin_session(Session& session, std::int64_t due_ns);
   void connect(Session& session, const ConnectStep& step, std::int64_t due_ns);
-  [[nodiscard]] int open_socket(Session& session);
+  [[nodiscard]] Network::Begun open_socket(Session& session);
   void connected(Session& session);
+  void established(Session& session) noexcept;
+  void encode_request_of(const Session& session);
   void upgrade_received(Session& session, std::span<const std::uint8_t> bytes);
   void head_received(Session& session, std::string_view head, std::span<const std::uint8_t> rest);
   void opened(Session& session);
   void attempt_failed(Session& session, const Failure& failure, std::string_view sample = {});
-  [[nodiscard]] std::string key_of(const Session& session) const;
+  [[nodiscard]] KeyText key_of(const Session& session) const noexcept;
 
   // worker_receive.cpp
   void readable(Session& session, bool ended);
@@ -182,6 +185,7 @@ class Worker {
   // worker_send.cpp: false if the connection was lost over it
   [[nodiscard]] bool send_message(Session& session, const Message& message);
   [[nodiscard]] bool send_bytes(Session& session, std::string_view bytes);
+  void wrote(Session& session, std::string_view bytes, std::size_t written);
   [[nodiscard]] bool send_pong(Session& session);
   [[nodiscard]] bool send_close(Session& session, std::uint16_t code, std::string_view reason);
   void writable(Session& session);

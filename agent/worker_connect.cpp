@@ -3,6 +3,7 @@
 #include <cerrno>
 
 #include "agent/worker.h"
+#include "core/bytes.h"
 #include "core/handshake.h"
 
 namespace onrush {
@@ -13,6 +14,8 @@ namespace {
 constexpr int kPortsTried = 512;
 // Not an errno: our block of ports is used up.
 constexpr int kNoPort = 1 << 20;
+
+std::string_view text_of(const KeyText& key) noexcept { return {key.data(), key.size()}; }
 
 }  // namespace
 
@@ -51,28 +54,34 @@ void Worker::connect(Session& session, const ConnectStep& step, std::int64_t due
   session.frame = {};
   set_state(session, State::connecting);
   timers_.arm(session, now_ns_ + step.timeout_ns);
-  const int error = open_socket(session);
-  if (error == kNoPort)
-    attempt_failed(session, {Phase::connect, Cause::no_port, 0});
-  else if (error != 0)
-    attempt_failed(session, {Phase::connect, Cause::system, static_cast<std::uint32_t>(error)});
+  encode_request_of(session);
+  const Network::Begun begun = open_socket(session);
+  if (begun.descriptor == -kNoPort) return attempt_failed(session, {Phase::connect, Cause::no_port, 0});
+  if (begun.descriptor < 0)
+    return attempt_failed(session,
+                          {Phase::connect, Cause::system, static_cast<std::uint32_t>(-begun.descriptor)});
+  if (begun.written == 0) return;
+  now_ns_ = begun.established_ns;
+  established(session);
+  wrote(session, frame_, begun.written);
 }
 
-// 0, kNoPort or errno.
-int Worker::open_socket(Session& session) {
+// A descriptor, -kNoPort or -errno.
+Network::Begun Worker::open_socket(Session& session) {
   for (int tries = 0; tries < kPortsTried; ++tries) {
     const auto taken = ports_.take();
-    if (!taken) return kNoPort;
-    const int descriptor = network_.connect(taken->endpoint, program_.target, token_of(session));
-    if (descriptor >= 0) {
-      session.fd = descriptor;
+    if (!taken) break;
+    const Network::Begun begun =
+        network_.connect(taken->endpoint, program_.target, token_of(session), bytes_of(frame_));
+    if (begun.descriptor >= 0) {
+      session.fd = begun.descriptor;
       session.endpoint = taken->ticket;
-      return 0;
+      return begun;
     }
     ports_.give_back(taken->ticket);
-    if (descriptor != -EADDRINUSE && descriptor != -EADDRNOTAVAIL) return -descriptor;
+    if (begun.descriptor != -EADDRINUSE && begun.descriptor != -EADDRNOTAVAIL) return begun;
   }
-  return kNoPort;
+  return {-kNoPort};
 }
 
 void Worker::connected(Session& session) {
@@ -81,26 +90,35 @@ void Worker::connected(Session& session) {
   if (error == -ELOOP) return attempt_failed(session, {Phase::connect, Cause::self_connect, 0});
   if (error != 0)
     return attempt_failed(session, {Phase::connect, Cause::system, static_cast<std::uint32_t>(-error)});
+  established(session);
+  encode_request_of(session);
+  [[maybe_unused]] const bool alive = send_bytes(session, frame_);
+}
+
+void Worker::established(Session& session) noexcept {
   recorder_.time(session.scenario, Time::tcp_connect, now_ns_ - session.begun_ns);
   session.times.sent_ns = now_ns_;
   set_state(session, State::upgrading);
+}
+
+void Worker::encode_request_of(const Session& session) {
+  const KeyText key = key_of(session);
   frame_.clear();
-  encode_request(program_.plan.target, key_of(session), frame_);
-  [[maybe_unused]] const bool alive = send_bytes(session, frame_);
+  encode_request(program_.plan.target, text_of(key), frame_);
 }
 
 // The handshake key is drawn from the seed and the session's identity, so it need not be kept until the
 // answer comes.
-std::string Worker::key_of(const Session& session) const {
+KeyText Worker::key_of(const Session& session) const noexcept {
   const SocketToken token = token_of(session);
   const std::uint64_t identity = std::uint64_t{token.generation} << 32 | token.slot;
   const std::uint64_t high =
       mix(program_.plan.seed ^ mix(identity) ^ static_cast<std::uint64_t>(session.begun_ns));
-  return make_key(high, mix(high ^ settings_.share.index));
+  return key_text(high, mix(high ^ settings_.share.index));
 }
 
 void Worker::upgrade_received(Session& session, std::span<const std::uint8_t> bytes) {
-  const std::string_view text{reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  const std::string_view text = text_of(bytes);
   if (session.partial == 0) {
     if (!may_be_http(text)) return attempt_failed(session, {Phase::upgrade, Cause::not_http, 0}, text);
     const auto end = find_head_end(text, 0);
@@ -123,7 +141,8 @@ void Worker::upgrade_received(Session& session, std::span<const std::uint8_t> by
 }
 
 void Worker::head_received(Session& session, std::string_view head, std::span<const std::uint8_t> rest) {
-  const HandshakeVerdict verdict = check_response(head, key_of(session));
+  const KeyText key = key_of(session);
+  const HandshakeVerdict verdict = check_response(head, text_of(key));
   if (verdict.failure.cause != Cause::none) return attempt_failed(session, verdict.failure, verdict.sample);
   partial_.give_back(session.partial);
   const SocketToken token = token_of(session);

@@ -4,19 +4,9 @@
 #include <cerrno>
 
 #include "agent/worker.h"
+#include "core/bytes.h"
 
 namespace onrush {
-namespace {
-
-std::string_view text_of(std::span<const std::uint8_t> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-std::span<const std::uint8_t> bytes_of(std::string_view text) {
-  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
-}
-
-}  // namespace
 
 void Worker::readable(Session& session, bool ended) {
   const SocketToken token = token_of(session);

@@ -2,15 +2,9 @@
 #include <cerrno>
 
 #include "agent/worker.h"
+#include "core/bytes.h"
 
 namespace onrush {
-namespace {
-
-std::span<const std::uint8_t> bytes_of(std::string_view text) {
-  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
-}
-
-}  // namespace
 
 bool Worker::send_message(Session& session, const Message& message) {
   if (pong_owed_ && !send_pong(session)) return false;
@@ -59,12 +53,16 @@ bool Worker::send_bytes(Session& session, std::string_view bytes) {
     stream_ended(session, Cause::system, static_cast<std::uint32_t>(-put));
     return false;
   }
-  const std::size_t written = put < 0 ? 0 : static_cast<std::size_t>(put);
+  wrote(session, bytes, put < 0 ? 0 : static_cast<std::size_t>(put));
+  return true;
+}
+
+void Worker::wrote(Session& session, std::string_view bytes, std::size_t written) {
   count(session, Counter::bytes_sent, written);
-  if (written == bytes.size()) return true;
+  if (written == bytes.size()) return;
   session.unsent = unsent_.borrow();
   unsent_.at(session.unsent).bytes.assign(bytes.substr(written));
-  return true;
+  network_.await_room(session.fd, token_of(session));
 }
 
 void Worker::writable(Session& session) {

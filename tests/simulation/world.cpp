@@ -55,8 +55,13 @@ void SimulatedNetwork::tell(const Connection& connection, bool readable, bool wr
   event.ended |= connection.ended || connection.error != 0;
 }
 
-int SimulatedNetwork::connect(const Endpoint&, const Endpoint&, SocketToken token) noexcept {
-  return world_.add(*this, token).descriptor;
+Network::Begun SimulatedNetwork::connect(const Endpoint&, const Endpoint&, SocketToken token,
+                                         std::span<const std::uint8_t> first) noexcept {
+  const Connection& made = world_.add(*this, token);
+  if (!made.established) return {made.descriptor};
+  const std::ptrdiff_t put = write(made.descriptor, first);
+  if (put <= 0) return {made.descriptor};
+  return {made.descriptor, now_ns(), static_cast<std::size_t>(put)};
 }
 
 int SimulatedNetwork::finish_connect(int descriptor) noexcept {
@@ -138,6 +143,11 @@ Connection& World::add(SimulatedNetwork& network, SocketToken token) {
   made.network = &network;
   made.token = token;
   decide_fate(made);
+  // Half of the connections are there at once, as on loopback.
+  if (!made.refuse && happens(0.5)) {
+    made.established = true;
+    return made;
+  }
   at(now_ns_ + 2 * delay_ns(), [&made] {
     if (made.gone) return;
     if (made.refuse) made.error = ECONNREFUSED;

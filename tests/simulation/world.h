@@ -63,11 +63,12 @@ class SimulatedNetwork final : public Network {
   [[nodiscard]] std::int64_t thread_cpu_ns() noexcept override { return 0; }
   [[nodiscard]] std::span<const NetworkEvent> wait(std::int64_t until_ns) noexcept override;
   void wake() noexcept override { woken_ = true; }
-  [[nodiscard]] int connect(const Endpoint& local, const Endpoint& remote,
-                            SocketToken token) noexcept override;
+  [[nodiscard]] Begun connect(const Endpoint& local, const Endpoint& remote, SocketToken token,
+                              std::span<const std::uint8_t> first) noexcept override;
   [[nodiscard]] int finish_connect(int descriptor) noexcept override;
   [[nodiscard]] std::ptrdiff_t read(int descriptor, std::span<std::uint8_t> into) noexcept override;
   [[nodiscard]] std::ptrdiff_t write(int descriptor, std::span<const std::uint8_t> bytes) noexcept override;
+  void await_room(int, SocketToken) noexcept override {}
   void close(int descriptor, bool reset) noexcept override;
 
   /// Something waits for its worker, or its wait is over at `now`.
