@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 #include <thread>
+#include <utility>
 
 #include "agent/collector.h"
 #include "agent/worker.h"
@@ -130,7 +131,7 @@ struct AgentRun::Parts {
                                                             const NetworkFactory& make_network);
   Expected<bool, std::string> add_worker(const Prepare& prepare, const AgentSettings& settings,
                                          std::uint32_t index, const NetworkFactory& make_network);
-  void run_threads();
+  void run_threads(const std::function<void()>& on_news);
 };
 
 Expected<std::unique_ptr<AgentRun>, std::vector<std::string>> AgentRun::prepare(
@@ -162,7 +163,7 @@ Expected<std::unique_ptr<AgentRun::Parts>, std::string> AgentRun::Parts::make(
   std::vector<Recorder*> recorders;
   for (const RunningWorker& running : parts->workers) recorders.push_back(&running.worker->recorder());
   parts->collector = std::make_unique<Collector>(std::move(recorders), parts->watch.get());
-  if (settings.threads) parts->run_threads();
+  if (settings.threads) parts->run_threads(settings.on_news);
   return parts;
 }
 
@@ -188,14 +189,19 @@ Expected<bool, std::string> AgentRun::Parts::add_worker(const Prepare& prepare, 
   return true;
 }
 
-void AgentRun::Parts::run_threads() {
+void AgentRun::Parts::run_threads(const std::function<void()>& on_news) {
   for (std::size_t w = 0; w < workers.size(); ++w) {
-    workers[w].thread = std::thread{[this, w] {
+    workers[w].thread = std::thread{[this, w, on_news] {
       // The default slack of 50 us would be added to every due time.
       prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
       pthread_setname_np(pthread_self(), fmt::format("worker-{}", w).c_str());
       Worker& worker = *workers[w].worker;
-      while (!worker.done() && !abandoned.load(std::memory_order_relaxed)) worker.turn();
+      std::uint64_t told = 0;
+      while (!worker.done() && !abandoned.load(std::memory_order_relaxed)) {
+        worker.turn();
+        const std::uint64_t news = worker.news();
+        if (on_news && std::exchange(told, news) != news) on_news();
+      }
     }};
   }
 }

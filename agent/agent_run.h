@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,6 +28,7 @@ struct AgentSettings {
   bool threads = true;                       ///< false: the caller turns each worker (simulation)
   bool watch_host = true;                    ///< read /proc each second for Health; false in the simulation
   std::string name = "this agent";           ///< in reasons
+  std::function<void()> on_news{};  ///< called on a worker's thread when poll() may have something new
 };
 
 class AgentRun {
@@ -58,8 +60,7 @@ class AgentRun {
   /// The link was cut: poll() gives every snapshot again that was not acknowledged, oldest first.
   void resend();
 
-  /// What there is to tell: StageSettled (once a stage) and Snapshots (each second). Call it every 20 to 50
-  /// ms.
+  /// What there is to tell: StageSettled (once a stage) and Snapshots (each second).
   [[nodiscard]] std::vector<FromAgent> poll();
 
   /// Every connection is closed and the last snapshot was acknowledged, or it was stopped before its start.

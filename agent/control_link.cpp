@@ -25,8 +25,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::chrono::seconds kDialPatience = 60s;
-// Stage ends lie 100 ms ahead of the word of them, so this is often enough to pass it on in time.
-constexpr std::chrono::milliseconds kPollInterval = 20ms;
+// How soon a signal is noticed; what the coordinator or a worker says is noticed at once.
+constexpr std::chrono::milliseconds kPollInterval = 100ms;
 constexpr std::int64_t kProbeInterval_ns = 1'000'000'000;
 // The first probes come fast, so that the offset is good before the first start instant.
 constexpr int kFastProbes = 8;
@@ -74,8 +74,15 @@ struct ControlLink::Stream {
   };
   std::deque<Heard> take(std::chrono::milliseconds patience) {
     std::unique_lock lock{mutex};
-    changed.wait_for(lock, patience, [this] { return ended || !heard.empty(); });
+    changed.wait_for(lock, patience, [this] { return ended || news || !heard.empty(); });
+    news = false;
     return std::exchange(heard, {});
+  }
+
+  void tell() {
+    const std::lock_guard lock{mutex};
+    news = true;
+    changed.notify_one();
   }
 
   [[nodiscard]] bool is_over() {
@@ -91,6 +98,7 @@ struct ControlLink::Stream {
   std::condition_variable changed;
   std::deque<Heard> heard;
   bool ended = false;
+  bool news = false;  ///< a worker has something to tell
   std::thread reader;
   ClockOffset clock;
   std::int64_t heard_at_ns = 0;
@@ -109,6 +117,7 @@ ControlLink::~ControlLink() = default;
 
 int ControlLink::serve() {
   stream_ = std::make_unique<Stream>(coordinator_);
+  settings_.on_news = [this] { stream_->tell(); };
   if (!attach()) {
     if (end_) return 0;
     spdlog::error("no coordinator answers at {}; start one with: onrush coordinator --listen HOST:PORT",
