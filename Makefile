@@ -1,6 +1,6 @@
 # Every way into this checkout. Each target is complete on a fresh Debian 12: it installs what it needs first.
 .DEFAULT_GOAL := help
-.PHONY: build demo test bench lint sanitize fuzz help
+.PHONY: build demo test bench million lint sanitize fuzz help
 export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
 ctest := ctest --output-on-failure --no-tests=error -j2
@@ -21,6 +21,11 @@ test: ## build, then every test
 
 bench: build ## measure the hot paths; first says on what machine
 	tests/benchmark/run.sh build/release/bin
+
+million: ## a million connections on this machine; USERS= and RATE= for another number; needs root
+	deploy/setup.sh build
+	cmake --preset release && cmake --build build/release --target onrush onrush-agent target-floor
+	tests/benchmark/million.py
 
 lint: ## formatting, clang-tidy and shellcheck; remembers what was clean
 	deploy/setup.sh build lint

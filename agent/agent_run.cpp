@@ -21,6 +21,9 @@ namespace {
 
 // Sockets that are being closed still hold their places while the next users want theirs.
 constexpr std::uint32_t kSparePlaces = 64;
+// Of n agents: how far their snapshots of a second are spread, and for each of a few.
+constexpr std::int64_t kSpread_ns = 500'000'000;
+constexpr std::int64_t kSpreadOfOne_ns = 10'000'000;
 // The kernel's default range, if ports are left to it.
 constexpr std::uint64_t kKernelPorts = 28'232;
 
@@ -123,6 +126,8 @@ struct AgentRun::Parts {
   std::uint32_t settled_told = 0;  ///< stages told as settled: all less than this
   std::uint64_t capacity = 0;
   bool started = false;
+  std::int64_t start_ns = 0;
+  Share share{0, 1};
   bool called_off = false;  ///< stopped before it was started: there is nothing to close or to tell
 
   static Expected<std::unique_ptr<Parts>, std::string> make(const Prepare& prepare, Plan plan,
@@ -132,6 +137,7 @@ struct AgentRun::Parts {
   Expected<bool, std::string> add_worker(const Prepare& prepare, const AgentSettings& settings,
                                          std::uint32_t index, const NetworkFactory& make_network);
   void run_threads(const std::function<void()>& on_news);
+  [[nodiscard]] std::uint32_t seconds_to_tell(std::int64_t now_ns) const noexcept;
 };
 
 Expected<std::unique_ptr<AgentRun>, std::vector<std::string>> AgentRun::prepare(
@@ -155,6 +161,7 @@ Expected<std::unique_ptr<AgentRun::Parts>, std::string> AgentRun::Parts::make(
   auto program = Program::make(std::move(plan), target);
   if (!program) return Unexpected{program.error()};
   auto parts = std::make_unique<Parts>();
+  parts->share = prepare.share;
   parts->program = std::move(*program);
   for (std::uint32_t w = 0; w < settings.workers; ++w)
     if (auto added = parts->add_worker(prepare, settings, w, make_network); !added)
@@ -196,14 +203,24 @@ void AgentRun::Parts::run_threads(const std::function<void()>& on_news) {
       prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
       pthread_setname_np(pthread_self(), fmt::format("worker-{}", w).c_str());
       Worker& worker = *workers[w].worker;
-      std::uint64_t told = 0;
+      std::uint32_t told = 0;
       while (!worker.done() && !abandoned.load(std::memory_order_relaxed)) {
         worker.turn();
-        const std::uint64_t news = worker.news();
+        const std::uint32_t news = worker.news();
         if (on_news && std::exchange(told, news) != news) on_news();
       }
     }};
   }
+}
+
+// Agent i of n tells a second this much after its end.
+std::uint32_t AgentRun::Parts::seconds_to_tell(std::int64_t now_ns) const noexcept {
+  const bool over = std::all_of(workers.begin(), workers.end(),
+                                [](const RunningWorker& running) { return running.worker->done(); });
+  if (over) return std::numeric_limits<std::uint32_t>::max();
+  const std::int64_t spread_ns =
+      std::min(kSpread_ns, kSpreadOfOne_ns * share.count) * share.index / share.count;
+  return static_cast<std::uint32_t>(std::max<std::int64_t>(now_ns - start_ns - spread_ns, 0) / 1'000'000'000);
 }
 
 AgentRun::AgentRun(std::unique_ptr<Parts> parts) : parts_{std::move(parts)} {}
@@ -220,6 +237,7 @@ std::uint64_t AgentRun::capacity() const noexcept { return parts_->capacity; }
 
 void AgentRun::start(std::int64_t local_start_ns) {
   parts_->started = true;
+  parts_->start_ns = local_start_ns;
   for (RunningWorker& running : parts_->workers) running.worker->start(local_start_ns);
 }
 
@@ -243,7 +261,7 @@ void AgentRun::resend() {
   parts_->settled_told = 0;
 }
 
-std::vector<FromAgent> AgentRun::poll() {
+std::vector<FromAgent> AgentRun::poll(std::int64_t local_now_ns) {
   std::vector<FromAgent> messages;
   if (parts_->called_off) return messages;
   std::uint32_t settled = std::numeric_limits<std::uint32_t>::max();
@@ -254,7 +272,8 @@ std::vector<FromAgent> AgentRun::poll() {
     if (parts_->program->stages[settled - 1].end != StageEnd::after_length)
       messages.emplace_back(StageSettled{settled - 1});
   }
-  for (Snapshot& snapshot : parts_->collector->collect()) messages.emplace_back(std::move(snapshot));
+  for (Snapshot& snapshot : parts_->collector->collect(parts_->seconds_to_tell(local_now_ns)))
+    messages.emplace_back(std::move(snapshot));
   return messages;
 }
 

@@ -28,7 +28,7 @@ struct AgentSettings {
   bool threads = true;                       ///< false: the caller turns each worker (simulation)
   bool watch_host = true;                    ///< read /proc each second for Health; false in the simulation
   std::string name = "this agent";           ///< in reasons
-  std::function<void()> on_news{};  ///< called on a worker's thread when poll() may have something new
+  std::function<void()> on_news{};  ///< called on a worker's thread when a stage has settled or it is done
 };
 
 class AgentRun {
@@ -60,8 +60,9 @@ class AgentRun {
   /// The link was cut: poll() gives every snapshot again that was not acknowledged, oldest first.
   void resend();
 
-  /// What there is to tell: StageSettled (once a stage) and Snapshots (each second).
-  [[nodiscard]] std::vector<FromAgent> poll();
+  /// What there is to tell: StageSettled (once a stage) and Snapshots (each second, those of a run's agents
+  /// spread over up to half a second so that a host full of them does not stumble at each full one).
+  [[nodiscard]] std::vector<FromAgent> poll(std::int64_t local_now_ns);
 
   /// Every connection is closed and the last snapshot was acknowledged, or it was stopped before its start.
   [[nodiscard]] bool finished() const noexcept;

@@ -8,8 +8,9 @@ namespace onrush {
 Collector::Collector(std::vector<Recorder*> recorders, SelfWatch* watch)
     : recorders_{std::move(recorders)}, watch_{watch}, states_(recorders_.size()) {}
 
-std::vector<Snapshot> Collector::collect() {
-  while (!made_last_ && kept_.size() < kKept && complete(next_second_)) make(next_second_++);
+std::vector<Snapshot> Collector::collect(std::uint32_t until) {
+  while (!made_last_ && kept_.size() < kKept && next_second_ < until && complete(next_second_))
+    make(next_second_++);
   std::vector<Snapshot> fresh(kept_.begin() + static_cast<std::ptrdiff_t>(given_), kept_.end());
   given_ = kept_.size();
   return fresh;

@@ -26,8 +26,9 @@ class Collector {
   /// `watch`: where host and process are observed; nullptr if they are not.
   Collector(std::vector<Recorder*> recorders, SelfWatch* watch);
 
-  /// The snapshots not given out before, oldest first: of every second that all workers have handed over.
-  [[nodiscard]] std::vector<Snapshot> collect();
+  /// The snapshots not given out before, oldest first: of every second before `until` that all workers have
+  /// handed over.
+  [[nodiscard]] std::vector<Snapshot> collect(std::uint32_t until = UINT32_MAX);
   void acknowledge(std::uint64_t number);
   /// Gives out everything again that was not acknowledged.
   void resend() noexcept { given_ = 0; }

@@ -25,7 +25,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::chrono::seconds kDialPatience = 60s;
-// How soon a signal is noticed; what the coordinator or a worker says is noticed at once.
+// How soon a signal or a snapshot that is due is noticed; what the coordinator says and what a worker cannot
+// keep to itself is noticed at once.
 constexpr std::chrono::milliseconds kPollInterval = 100ms;
 constexpr std::int64_t kProbeInterval_ns = 1'000'000'000;
 // The first probes come fast, so that the offset is good before the first start instant.
@@ -230,7 +231,7 @@ void ControlLink::probe(std::int64_t now_ns) {
 
 void ControlLink::poll() {
   if (!run_) return;
-  for (const FromAgent& message : run_->poll()) send(message);
+  for (const FromAgent& message : run_->poll(monotonic_ns())) send(message);
   if (run_->finished()) {
     run_.reset();
     spdlog::info("the run is over; ready for the next");
@@ -245,7 +246,7 @@ void ControlLink::close_in_order() {
   std::uint64_t last = 0;
   while (!run_->finished() && std::chrono::steady_clock::now() < deadline) {
     // Nobody is there to acknowledge, so this does: the snapshots have nowhere to go.
-    for (const FromAgent& message : run_->poll())
+    for (const FromAgent& message : run_->poll(monotonic_ns()))
       if (const auto* snapshot = std::get_if<Snapshot>(&message)) last = snapshot->number;
     run_->acknowledge(last);
     std::this_thread::sleep_for(kPollInterval);

@@ -83,8 +83,6 @@ class Recorder {
   [[nodiscard]] bool finished() const noexcept {
     return handed_over_.load(std::memory_order_acquire) == kFinished;
   }
-  /// Portions handed over so far.
-  [[nodiscard]] std::uint64_t portions() const noexcept { return written_.load(std::memory_order_acquire); }
   /// The oldest portion handed over and not taken; nullptr if there is none.
   [[nodiscard]] const Portion* oldest() const noexcept;
   /// The collector is done with the oldest portion.

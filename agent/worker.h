@@ -69,8 +69,8 @@ class Worker {
   /// Stages that are known to have settled here: all less than this.
   [[nodiscard]] std::uint32_t settled() const noexcept { return settled_.load(std::memory_order_acquire); }
   [[nodiscard]] Recorder& recorder() noexcept { return recorder_; }
-  /// Rises whenever a stage has settled or a portion was handed over.
-  [[nodiscard]] std::uint64_t news() const noexcept { return settled() + recorder_.portions(); }
+  /// Rises whenever a stage has settled and at the end: what cannot wait for the next snapshot.
+  [[nodiscard]] std::uint32_t news() const noexcept { return settled() + (done() ? 1 : 0); }
   [[nodiscard]] std::uint32_t capacity() const noexcept { return slab_.capacity(); }
 
   /// What is held now, for tests of the invariants.

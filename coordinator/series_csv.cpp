@@ -57,13 +57,23 @@ void append_times(std::string& line, const SeriesRow& row) {
   }
 }
 
+// The last stage that anything happened in, or the one under way when an uneventful second began.
+const std::string& stage_of(const Aggregate& aggregate, const SeriesRow& row) {
+  std::size_t stage = row.stage;
+  for (std::size_t later = stage + 1; later < aggregate.spans().size(); ++later) {
+    const std::optional<std::int64_t> began_us = aggregate.spans()[later].began_us;
+    if (began_us && *began_us <= std::int64_t{row.second} * 1'000'000) stage = later;
+  }
+  return aggregate.stages()[stage].name;
+}
+
 }  // namespace
 
 std::string series_csv(const Aggregate& aggregate) {
   const std::vector<ObservedSeconds> observed = observed_by_second(aggregate);
   std::string text = header(aggregate);
   for (const auto& [second, row] : aggregate.series().rows()) {
-    fmt::format_to(std::back_inserter(text), "{},{},{},{}", second, cell(aggregate.stages()[row.stage].name),
+    fmt::format_to(std::back_inserter(text), "{},{},{},{}", second, cell(stage_of(aggregate, row)),
                    name(row.worst), row.agents);
     for (const std::uint64_t counter : row.counters) fmt::format_to(std::back_inserter(text), ",{}", counter);
     fmt::format_to(std::back_inserter(text), ",{},{},{},{},{},{},{:.3f}", row.gauges.opening, row.gauges.open,

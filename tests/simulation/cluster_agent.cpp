@@ -148,14 +148,14 @@ void ClusterAgent::poll() {
     send_(Probe{local_ns()});
   }
   if (run_ == nullptr) return;
-  for (FromAgent& message : run_->poll()) send_(std::move(message));
+  for (FromAgent& message : run_->poll(local_ns())) send_(std::move(message));
   if (run_->finished()) end_run();
 }
 
 void ClusterAgent::close_in_order() {
   if (run_ == nullptr) return;
   std::uint64_t last = 0;
-  for (const FromAgent& message : run_->poll())
+  for (const FromAgent& message : run_->poll(local_ns()))
     if (const auto* snapshot = std::get_if<Snapshot>(&message)) last = snapshot->number;
   run_->acknowledge(last);
   if (run_->finished()) end_run();

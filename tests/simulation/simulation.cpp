@@ -117,7 +117,7 @@ void Simulation::poll() {
       agent.link_cut = false;
       agent.run->resend();
     }
-    for (const FromAgent& message : agent.run->poll()) {
+    for (const FromAgent& message : agent.run->poll(world_.now_ns())) {
       if (random_.unit() < setting_.cut_links) agent.link_cut = true;
       if (!agent.link_cut) heard(a, message);
     }

@@ -68,7 +68,7 @@ Aggregate run_to_the_end(const std::string& yaml, std::uint32_t workers) {
   if (!run) throw std::runtime_error{run.error().front()};
   (*run)->start(now_ns() + 20'000'000);
   while (!(*run)->finished()) {
-    for (const FromAgent& message : (*run)->poll()) {
+    for (const FromAgent& message : (*run)->poll(now_ns())) {
       if (const auto* settled = std::get_if<StageSettled>(&message)) {
         const auto hold_ns = static_cast<std::int64_t>(stages[settled->stage].hold_s * 1e9);
         (*run)->end_stage(settled->stage, now_ns() + hold_ns + 10'000'000);
