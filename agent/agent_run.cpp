@@ -123,7 +123,8 @@ struct AgentRun::Parts {
   std::unique_ptr<SelfWatch> watch;
   std::unique_ptr<Collector> collector;
   std::atomic<bool> abandoned{false};
-  std::uint32_t settled_told = 0;  ///< stages told as settled: all less than this
+  std::vector<std::uint16_t> occupied;  ///< ports that are not to be bound
+  std::uint32_t settled_told = 0;       ///< stages told as settled: all less than this
   std::uint64_t capacity = 0;
   bool started = false;
   std::int64_t start_ns = 0;
@@ -163,6 +164,7 @@ Expected<std::unique_ptr<AgentRun::Parts>, std::string> AgentRun::Parts::make(
   auto parts = std::make_unique<Parts>();
   parts->share = prepare.share;
   parts->program = std::move(*program);
+  if (settings.occupied_ports) parts->occupied = settings.occupied_ports();
   for (std::uint32_t w = 0; w < settings.workers; ++w)
     if (auto added = parts->add_worker(prepare, settings, w, make_network); !added)
       return Unexpected{added.error()};
@@ -178,8 +180,7 @@ Expected<bool, std::string> AgentRun::Parts::add_worker(const Prepare& prepare, 
                                                         std::uint32_t index,
                                                         const NetworkFactory& make_network) {
   const std::uint32_t count = settings.workers;
-  auto ports = PortAllocator::make(prepare.source, {index, count}, program->target,
-                                   settings.threads ? occupied_ports() : std::vector<std::uint16_t>{});
+  auto ports = PortAllocator::make(prepare.source, {index, count}, program->target, occupied);
   if (!ports) return Unexpected{ports.error()};
   auto network = make_network(index);
   if (!network) return Unexpected{network.error()};

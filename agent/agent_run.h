@@ -28,6 +28,7 @@ struct AgentSettings {
   bool threads = true;                       ///< false: the caller turns each worker (simulation)
   bool watch_host = true;                    ///< read /proc each second for Health; false in the simulation
   std::string name = "this agent";           ///< in reasons
+  std::function<std::vector<std::uint16_t>()> occupied_ports{};  ///< not to be bound; asked in prepare()
   std::function<void()> on_news{};  ///< called on a worker's thread when a stage has settled or it is done
 };
 

@@ -15,6 +15,7 @@
 #include "core/label.h"
 #include "core/source_block.h"
 #include "proto/host_facts.h"
+#include "proto/listening_sockets.h"
 
 namespace {
 
@@ -109,6 +110,7 @@ int main(int argc, char** argv) {
   const AgentSettings settings{.workers = workers,
                                .descriptor_limit = hello.descriptor_limit,
                                .memory_available_bytes = hello.memory_available_bytes,
-                               .name = name};
+                               .name = name,
+                               .occupied_ports = occupied_ports};
   return ControlLink{coordinator, hello, settings, end_asked}.serve();
 }

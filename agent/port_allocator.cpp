@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fstream>
-#include <sstream>
 
 #include "core/check.h"
 
@@ -16,34 +14,6 @@ namespace {
 // More than any process may have descriptors; a block of 127.0.0.0/8 would otherwise ask for 10^12 places.
 constexpr std::size_t kMostEndpoints = std::size_t{1} << 21;
 constexpr std::size_t kMostAddresses = 65'535;
-
-void add_listening(const char* file, std::vector<std::uint16_t>& ports) {
-  std::ifstream table{file};
-  std::string line;
-  std::getline(table, line);  // the heading
-  while (std::getline(table, line)) {
-    std::istringstream fields{line};
-    std::string number, local, remote, state;
-    fields >> number >> local >> remote >> state;
-    const std::size_t colon = local.rfind(':');
-    if (state != "0A" || colon == std::string::npos) continue;
-    ports.push_back(static_cast<std::uint16_t>(std::stoul(local.substr(colon + 1), nullptr, 16)));
-  }
-}
-
-// "8080,9000-9010"
-void add_reserved(const char* file, std::vector<std::uint16_t>& ports) {
-  std::ifstream list{file};
-  std::string range;
-  while (std::getline(list, range, ',')) {
-    unsigned first = 0, last = 0;
-    const int fields = std::sscanf(range.c_str(), "%u-%u", &first, &last);
-    if (fields < 1) continue;
-    if (fields == 1) last = first;
-    for (unsigned port = first; port <= last && port <= 65'535; ++port)
-      ports.push_back(static_cast<std::uint16_t>(port));
-  }
-}
 
 }  // namespace
 
@@ -129,16 +99,6 @@ std::optional<std::string> foreign_address(const SourceBlock& block) {
           address);
   }
   return std::nullopt;
-}
-
-std::vector<std::uint16_t> occupied_ports() {
-  std::vector<std::uint16_t> ports;
-  add_listening("/proc/net/tcp", ports);
-  add_listening("/proc/net/tcp6", ports);
-  add_reserved("/proc/sys/net/ipv4/ip_local_reserved_ports", ports);
-  std::sort(ports.begin(), ports.end());
-  ports.erase(std::unique(ports.begin(), ports.end()), ports.end());
-  return ports;
 }
 
 }  // namespace onrush

@@ -54,9 +54,6 @@ class PortAllocator {
   std::size_t count_ = 0;
 };
 
-/// Ports that must not be bound on this host: those that listen (TCP, v4 and v6) and ip_local_reserved_ports.
-[[nodiscard]] std::vector<std::uint16_t> occupied_ports();
-
 /// What is wrong if an address of `block` is none of this host, on which every connection from it would fail.
 [[nodiscard]] std::optional<std::string> foreign_address(const SourceBlock& block);
 

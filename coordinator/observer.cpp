@@ -13,26 +13,10 @@
 #include <sstream>
 #include <utility>
 
+#include "proto/listening_sockets.h"
+
 namespace onrush {
 namespace {
-
-constexpr const char* kListening = "0A";  // TCP_LISTEN in /proc/net/tcp
-
-// Inodes of the sockets that listen on the port: columns of /proc/net/tcp are sl, local, remote, state,
-// queues, timer, retransmits, uid, timeout, inode (proc(5)).
-void add_listeners(const char* table, std::uint16_t port, std::set<std::string>& inodes) {
-  std::ifstream file{table};
-  std::string line;
-  std::getline(file, line);  // the heading
-  while (std::getline(file, line)) {
-    std::istringstream columns{line};
-    std::string sl, local, remote, state, queues, timer, retransmits, uid, timeout, inode;
-    columns >> sl >> local >> remote >> state >> queues >> timer >> retransmits >> uid >> timeout >> inode;
-    const std::size_t colon = local.rfind(':');
-    if (state != kListening || colon == std::string::npos) continue;
-    if (std::strtoul(local.c_str() + colon + 1, nullptr, 16) == port) inodes.insert("socket:[" + inode + "]");
-  }
-}
 
 bool holds_one_of(const std::string& process, const std::set<std::string>& inodes) {
   const std::string folder = process + "/fd";
@@ -55,8 +39,8 @@ bool holds_one_of(const std::string& process, const std::set<std::string>& inode
 
 std::vector<int> processes_listening_on(std::uint16_t port) {
   std::set<std::string> inodes;
-  add_listeners("/proc/net/tcp", port, inodes);
-  add_listeners("/proc/net/tcp6", port, inodes);
+  for (const ListeningSocket& socket : listening_sockets())
+    if (socket.port == port) inodes.insert("socket:[" + std::to_string(socket.inode) + "]");
   std::vector<int> pids;
   if (inodes.empty()) return pids;
   DIR* directory = opendir("/proc");
