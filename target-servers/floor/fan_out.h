@@ -43,6 +43,7 @@ class FanOut {
   void leave(int descriptor, PlaceOf place_of) {
     std::uint32_t hole = place_of(descriptor);
     const auto move_to_hole = [&](std::uint32_t from) {
+      if (from == hole) return;  // what lies there has moved already
       members_[hole] = members_[from];
       place_of(members_[hole]) = hole;
       hole = from;
