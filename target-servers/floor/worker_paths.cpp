@@ -31,7 +31,7 @@ std::span<char> Worker::head_received(int descriptor, std::span<char> bytes) {
     head = kept->append(head);
   }
   const std::size_t end = head.find(kEnd, before - std::min(before, kEnd.size() - 1));
-  if (end == std::string_view::npos || end > kMaxHeadBytes) {
+  if (end > kMaxHeadBytes) {  // or not there: npos
     if (head.size() > kMaxHeadBytes) {
       out_.append(answer("431 Request Header Fields Too Large", "text/plain", "too large\n", false));
       at(descriptor).after = After::linger;
