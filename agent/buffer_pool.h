@@ -18,7 +18,7 @@ namespace onrush {
 struct Unsent {
   std::string bytes;
   std::size_t written = 0;  ///< of them
-  bool pong = false;        ///< a pong is owed; only the newest ping is answered (RFC 6455 section 5.5.3)
+  bool pong = false;        ///< a pong is owed, to the newest ping that came while these bytes waited
   std::string pong_payload;
   void clear() { bytes.clear(), pong_payload.clear(), written = 0, pong = false; }
 };

@@ -41,7 +41,7 @@ Worker::Worker(const Program& program, const WorkerSettings& settings, PortAlloc
     broadcasts_.emplace_back(s, settings.capacity);
     users_.emplace_back(share_of_users(program, s, settings.share).count);
   }
-  for (std::string* text : {&text_, &reply_text_, &frame_, &pong_}) text->reserve(4096);
+  for (std::string* text : {&text_, &reply_text_, &frame_, &pong_, &pongs_}) text->reserve(4096);
   unread_.reserve(1024);
   reading_.reserve(1024);
   mail_.reserve(16);

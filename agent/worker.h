@@ -40,6 +40,7 @@ struct WorkerSettings {
   Share share{0, 1};                   ///< of all workers of all agents
   std::uint32_t capacity = 0;          ///< sessions at once
   std::uint32_t arrival_capacity = 0;  ///< of them, those of the open model at most
+  bool echoes = false;  ///< every message goes back as it came: what tests/conformance asks for
 };
 
 class Worker {
@@ -157,7 +158,8 @@ class Worker {
   void control_complete(Session& session, Opcode opcode, std::span<const std::uint8_t> payload);
   void close_received(Session& session, std::span<const std::uint8_t> payload);
   void data_received(Session& session, const FramePiece& piece);
-  void message_received(Session& session, std::span<const std::uint8_t> payload, bool complete);
+  void message_received(Session& session, Opcode opcode, std::span<const std::uint8_t> payload,
+                        bool complete);
   [[nodiscard]] bool wants_content(const Session& session) const noexcept;
   [[nodiscard]] bool is_reply(Session& session, std::span<const std::uint8_t> payload, bool complete);
   void replied(Session& session);
@@ -189,6 +191,7 @@ class Worker {
   [[nodiscard]] bool send_bytes(Session& session, std::string_view bytes);
   void wrote(Session& session, std::string_view bytes, std::size_t written);
   [[nodiscard]] bool send_pong(Session& session);
+  [[nodiscard]] bool send_echo(Session& session, Opcode opcode, std::span<const std::uint8_t> payload);
   [[nodiscard]] bool send_close(Session& session, std::uint16_t code, std::string_view reason);
   void writable(Session& session);
 
@@ -225,6 +228,7 @@ class Worker {
   std::string frame_;                  ///< a frame being sent
   std::string noise_;                  ///< content of binary messages
   std::string pong_;                   ///< payload of the newest ping of this read
+  std::string pongs_;                  ///< frames that answer the pings of this read so far
   bool pong_owed_ = false;
 
   std::int64_t now_ns_ = 0;

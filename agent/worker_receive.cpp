@@ -59,10 +59,11 @@ void Worker::frames_received(Session& session, std::span<const std::uint8_t> byt
       data_received(session, decoded.piece);
     if (!still(session, token, descriptor)) break;
   }
-  // Only the newest of the pings that came together is answered (RFC 6455 section 5.5.3).
+  // Each is answered, those that came together with one write.
   if (pong_owed_ && still(session, token, descriptor)) [[maybe_unused]]
     const bool alive = send_pong(session);
   pong_owed_ = false;
+  pongs_.clear();
 }
 
 Partial& Worker::partial_of(Session& session) {
@@ -88,6 +89,7 @@ void Worker::control_complete(Session& session, Opcode opcode, std::span<const s
   if (opcode == Opcode::close) return close_received(session, payload);
   if (opcode != Opcode::ping || !is_open(session.state)) return;  // a stray pong means nothing
   pong_.assign(text_of(payload));
+  if (session.unsent == 0) encode_frame(Opcode::pong, payload, random_.next_32(), pongs_);
   pong_owed_ = true;
 }
 
@@ -104,7 +106,7 @@ void Worker::close_received(Session& session, std::span<const std::uint8_t> payl
 }
 
 bool Worker::wants_content(const Session& session) const noexcept {
-  if (session.state == State::listening) return step_of(session).listen.any();
+  if (session.state == State::listening) return step_of(session).listen.any() || settings_.echoes;
   if (session.state != State::awaiting_reply) return false;
   const auto& request = std::get<RequestStep>(step_of(session).instruction.step->what);
   return !std::holds_alternative<AnyReply>(request.reply);
@@ -113,25 +115,29 @@ bool Worker::wants_content(const Session& session) const noexcept {
 // A message that comes whole is looked at where it lies. One that comes in pieces is collected, but only for
 // who waits for its content; others just count it.
 void Worker::data_received(Session& session, const FramePiece& piece) {
-  if (piece.begins && piece.ends) return message_received(session, piece.payload, true);
+  if (piece.begins && piece.ends) return message_received(session, piece.opcode, piece.payload, true);
   if (piece.begins && wants_content(session)) partial_of(session).message = true;
   const bool collects = session.partial != 0 && partial_.at(session.partial).message;
   if (collects) partial_.at(session.partial).bytes.append(text_of(piece.payload));
   if (!piece.ends) return;
-  if (!collects) return message_received(session, {}, false);
+  if (!collects) return message_received(session, piece.opcode, {}, false);
   // Taken out of the session, which may end over the message.
   std::uint32_t handle = std::exchange(session.partial, 0);
   std::string& message = partial_.at(handle).bytes;
   message.reserve(message.size() + kJsonPadding);
-  message_received(session, bytes_of(message), true);
+  message_received(session, piece.opcode, bytes_of(message), true);
   partial_.give_back(handle);
 }
 
 // A message for which no step waits is counted and dropped: the script decides what it looks at, and memory
 // stays flat.
-void Worker::message_received(Session& session, std::span<const std::uint8_t> payload, bool complete) {
+void Worker::message_received(Session& session, Opcode opcode, std::span<const std::uint8_t> payload,
+                              bool complete) {
   count(session, Counter::messages_received);
-  if (session.state == State::listening) return broadcast_received(session, payload, complete);
+  if (session.state == State::listening) {
+    if (settings_.echoes && !send_echo(session, opcode, payload)) return;
+    return broadcast_received(session, payload, complete);
+  }
   if (session.state == State::awaiting_reply && is_reply(session, payload, complete)) replied(session);
 }
 

@@ -24,14 +24,24 @@ bool Worker::send_message(Session& session, const Message& message) {
 
 bool Worker::send_pong(Session& session) {
   pong_owed_ = false;
+  // While the peer does not take our bytes only its newest ping is answered (RFC 6455 section 5.5.3).
   if (session.unsent != 0) {
     Unsent& unsent = unsent_.at(session.unsent);
     unsent.pong = true;
     unsent.pong_payload = pong_;
     return true;
   }
+  if (pongs_.empty()) encode_frame(Opcode::pong, bytes_of(pong_), random_.next_32(), pongs_);
+  const bool alive = send_bytes(session, pongs_);
+  pongs_.clear();
+  return alive;
+}
+
+bool Worker::send_echo(Session& session, Opcode opcode, std::span<const std::uint8_t> payload) {
+  if (pong_owed_ && !send_pong(session)) return false;
+  count(session, Counter::messages_sent);
   frame_.clear();
-  encode_frame(Opcode::pong, bytes_of(pong_), random_.next_32(), frame_);
+  encode_frame(opcode, payload, random_.next_32(), frame_);
   return send_bytes(session, frame_);
 }
 

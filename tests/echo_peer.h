@@ -23,7 +23,8 @@ namespace onrush {
 
 class EchoPeer {
  public:
-  EchoPeer() {
+  /// `greeting`: frames that it sends with each 101.
+  explicit EchoPeer(std::string greeting = {}) : greeting_{std::move(greeting)} {
     listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -51,6 +52,7 @@ class EchoPeer {
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
   [[nodiscard]] std::uint64_t messages() const noexcept { return messages_; }
   [[nodiscard]] std::uint64_t handshakes() const noexcept { return handshakes_; }
+  [[nodiscard]] std::uint64_t pongs() const noexcept { return pongs_; }
 
  private:
   void watch(int descriptor) const {
@@ -89,7 +91,7 @@ class EchoPeer {
       say(descriptor,
           "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
           "Sec-WebSocket-Accept: " +
-              accept_of(held.substr(key, 24)) + "\r\n\r\n");
+              accept_of(held.substr(key, 24)) + "\r\n\r\n" + greeting_);
       held.erase(0, end + 4);
       ++handshakes_;
     }
@@ -106,6 +108,7 @@ class EchoPeer {
     const int opcode = held[0] & 15;
     held.erase(0, 6 + length);
     if (opcode < 8) ++messages_;
+    if (opcode == 10) ++pongs_;
     say(descriptor, reply);
     return true;
   }
@@ -120,12 +123,14 @@ class EchoPeer {
     connections_.erase(descriptor);
   }
 
+  const std::string greeting_;
   int listener_;
   int epoll_;
   std::uint16_t port_;
   std::atomic<bool> end_{false};
   std::atomic<std::uint64_t> messages_{0};
   std::atomic<std::uint64_t> handshakes_{0};
+  std::atomic<std::uint64_t> pongs_{0};
   std::map<int, std::string> connections_;
   std::thread thread_;
 };

@@ -108,6 +108,27 @@ stages:
   EXPECT_TRUE(aggregate.broken_identities().empty());
 }
 
+TEST(Loopback, EachOfThePingsThatComeTogetherIsAnswered) {
+  std::string pings;
+  for (int i = 0; i < 10; ++i) pings += std::string{"\x89\x01", 2} + static_cast<char>('0' + i);
+  EchoPeer peer{pings};
+  const std::string plan = fmt::format(R"(
+name: pinged
+target: ws://127.0.0.1:{}/echo
+scenarios:
+  talker: {{script: [connect, {{request: {{text: hello, reply: {{text: hello}}}}}}, {{listen: {{}}}}]}}
+stages:
+  - {{name: up, users: 20, rate: 500/s, for: 300ms}}
+  - {{name: down, users: 0, rate: 1000/s}}
+)",
+                                       peer.port());
+  const Aggregate aggregate = run_to_the_end(plan, 2);
+  EXPECT_EQ(at(aggregate.counters(), Counter::opened), 20U);
+  EXPECT_EQ(at(aggregate.counters(), Counter::requests), 20U);
+  EXPECT_EQ(at(aggregate.counters(), Counter::lost), 0U);
+  EXPECT_EQ(peer.pongs(), 200U);
+}
+
 TEST(Loopback, ARefusedConnectionIsNamedByItsErrno) {
   std::uint16_t port = 0;
   { port = EchoPeer{}.port(); }  // nobody listens there any more
