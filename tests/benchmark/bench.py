@@ -12,13 +12,21 @@ import os
 import sys
 import time
 
-from harness import against_limit, machine, network, table
+from harness import against_limit, functions, idle, machine, network, pace, ports, table
 from harness.processes import Broken, cores
 from harness.sides import LIMIT_SOURCE, WORK, build_limit
 
 BENCHES = {
     "handshake": against_limit.handshake,
     "round_trip": against_limit.round_trip,
+    "memory": idle.memory,
+    "rest": idle.rest,
+    "idle": idle.idle,
+    "send_lag": pace.send_lag,
+    "arrivals": pace.arrivals,
+    "ports": ports.ports,
+    "allocations": functions.allocations,
+    "functions": functions.functions,
 }
 
 

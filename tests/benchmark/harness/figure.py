@@ -13,6 +13,7 @@ class Figure:
     floor: list = dataclasses.field(default_factory=list)  # the same of `limit`; empty without it
     goal_ratio: float = None  # at most this many times the floor
     goal: float = None        # at most this many units
+    at_least: bool = False    # the goal is the least, not the most
     note: str = ""
 
     def median(self):
@@ -26,12 +27,16 @@ class Figure:
         """True or False; None if there is no goal, or no floor to hold it against."""
         if self.goal_ratio is not None:
             return self.ratio() <= self.goal_ratio if self.floor else None
-        return self.median() <= self.goal if self.goal is not None else None
+        if self.goal is None:
+            return None
+        return self.median() >= self.goal if self.at_least else self.median() <= self.goal
 
     def goal_text(self):
         if self.goal_ratio is not None:
-            return f"{self.goal_ratio:g} x limit"
-        return f"{self.goal:,g}" if self.goal is not None else ""
+            return f"at most {self.goal_ratio:g} x"
+        if self.goal is None:
+            return ""
+        return ("at least " if self.at_least else "at most ") + f"{self.goal:,g}"
 
     def as_json(self):
         described = dataclasses.asdict(self)
