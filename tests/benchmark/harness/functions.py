@@ -17,7 +17,7 @@ def functions(_limit, rounds):
     figures = []
     for program in sorted(BIN.glob("*_benchmark")):
         said = _run([program, f"--benchmark_repetitions={rounds}", "--benchmark_min_time=0.05",
-                     "--benchmark_format=json", "--benchmark_enable_random_interleaving=true"])
+                     "--benchmark_format=json"])
         values = {}
         for case in json.loads(said)["benchmarks"]:
             if case["run_type"] == "iteration":
@@ -29,7 +29,7 @@ def functions(_limit, rounds):
 
 def allocations(_limit, _rounds):
     """The test fails unless the count is 0, and then says how many there were."""
-    command = [BIN / "test-loopback", f"--gtest_filter={ALLOCATIONS_TEST}"]
+    command = [BIN / "test-unit", f"--gtest_filter={ALLOCATIONS_TEST}"]
     tested = subprocess.run(command, capture_output=True, text=True, timeout=60)
     if "[  PASSED  ] 1 test." in tested.stdout:
         count = 0
@@ -39,7 +39,7 @@ def allocations(_limit, _rounds):
             raise Broken(f"{ALLOCATIONS_TEST} did not run:\n{tested.stdout[-600:]}{tested.stderr[-600:]}")
         count = int(said.group(1))
     return [Figure("allocations", "allocations on the hot path after prepare", "", [count], goal=0,
-                   note=f"test-loopback, {ALLOCATIONS_TEST}")]
+                   note=f"test-unit, {ALLOCATIONS_TEST}")]
 
 
 def _run(command):

@@ -35,7 +35,7 @@ stages:
             with Curve(agent) as curve:
                 summary = finish(stand.run(plan), agent)
             hold = next(stage for stage in summary["stages"] if stage["name"] == "hold")
-            ours.append(hold["times"]["send_lag"]["p99"] / 1000)
+            ours.append(hold["times"]["send_lag"]["p99_us"] / 1000)
             opened = curve.when_sockets_reach(curve.points[0][2] + 2 * SENDERS)
             busy.append(curve.cpu_s_between(opened + 2, opened + SEND_S - 2) / (SEND_S - 4))
             sent = hold["counts"]["messages_sent"] / (hold["end_s"] - hold["start_s"])

