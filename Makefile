@@ -19,8 +19,8 @@ test: ## build, then every test
 	cmake --preset release && cmake --build build/release
 	$(ctest) --test-dir build/release
 
-bench: build ## measure the hot paths; first says on what machine
-	tests/benchmark/run.sh build/release/bin
+bench: build ## what Onrush costs beside the least that the kernel allows; ONLY=name[,name] ROUNDS=5 LIMIT=limit.cpp
+	tests/benchmark/bench.py --only "$(ONLY)" --rounds $(or $(ROUNDS),5)
 
 million: ## a million connections on this machine; USERS= and RATE= for another number; needs root
 	deploy/setup.sh build

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Installs what this checkout needs on Debian 12, and says nothing when nothing is missing.
 #
-#   deploy/setup.sh [build] [test] [lint] [fuzz]     default: all
+#   deploy/setup.sh [build] [test] [lint] [fuzz] [peers]     default: all but peers
 #
 #   build   compiler, CMake and the libraries: `make build`, `make demo`
 #   test    Prometheus, tools for the network, and the Python tests' environment in build/venv
 #   lint    clang-format, clang-tidy, shellcheck
 #   fuzz    clang with libFuzzer
+#   peers   load generators that `make bench-peers` measures beside Onrush
 #
 # Safe to repeat. Needs root only when a Debian package is missing, and then asks sudo for it.
 set -euo pipefail
@@ -24,6 +25,8 @@ test_packages=(python3-venv prometheus iproute2 procps git)
 lint_packages=(clang clang-format clang-tidy shellcheck git)
 # llvm has the symbolizer that makes a finding readable.
 fuzz_packages=(clang libclang-rt-14-dev llvm)
+# Locust and Artillery come from PyPI and npm: tests/benchmark/peers.sh.
+peers_packages=(tsung python3-venv)
 
 venv=build/venv
 requirements=tests/requirements.txt
@@ -37,7 +40,8 @@ main() {
       test) packages+=("${test_packages[@]}") ;;
       lint) packages+=("${lint_packages[@]}") ;;
       fuzz) packages+=("${fuzz_packages[@]}") ;;
-      *) fail "unknown group '$group'; there are: build, test, lint, fuzz" 2 ;;
+      peers) packages+=("${peers_packages[@]}") ;;
+      *) fail "unknown group '$group'; there are: build, test, lint, fuzz, peers" 2 ;;
     esac
   done
   install_packages "${packages[@]}"

@@ -11,6 +11,7 @@
 #include "core/handshake.h"
 #include "core/histogram.h"
 #include "core/json_field.h"
+#include "core/template.h"
 
 namespace onrush {
 namespace {
@@ -129,6 +130,18 @@ void check_an_upgrade(benchmark::State& state) {
   }
 }
 BENCHMARK(check_an_upgrade);
+
+void render_a_template(benchmark::State& state) {
+  const Template text = *Template::compile(R"({"id":"${user}-${sequence}","at":${now_us}})");
+  std::string out;
+  std::uint64_t sequence = 0;
+  for (auto _ : state) {
+    out.clear();
+    text.render({123'456, ++sequence, 1'796'081'234'567'890}, out);
+    benchmark::DoNotOptimize(out.data());
+  }
+}
+BENCHMARK(render_a_template);
 
 void read_a_broadcast(benchmark::State& state) {
   const std::string message =
