@@ -48,8 +48,11 @@ Worker::Worker(const Program& program, const WorkerSettings& settings, PortAlloc
 }
 
 void Worker::turn() {
-  const std::span<const NetworkEvent> events = network_.wait(next_wake_ns());
-  const std::int64_t begin_ns = now_ns_ = network_.now_ns();
+  const std::int64_t wake_ns = std::max(next_wake_ns(), now_ns_);
+  const std::span<const NetworkEvent> events = network_.wait(wake_ns);
+  now_ns_ = network_.now_ns();
+  // A worker that is woken too late shows it here even if nothing else was due.
+  const std::int64_t begin_ns = std::min(now_ns_, wake_ns);
   more_due_ = false;
   open_mail();
   for (const NetworkEvent& event : events) handle(event);
@@ -176,9 +179,11 @@ void Worker::hand_over() {
       static_cast<std::uint32_t>(start_ns_ < now_ns_ ? (now_ns_ - start_ns_) / kSecond_ns : 0);
   if (!finished && current <= second_) return;
   const std::int64_t cpu_ns = network_.thread_cpu_ns();
-  const WorkerState state{gauges(), turn_max_ns_, cpu_ns - cpu_ns_};
+  const std::int64_t wait_ns = network_.thread_wait_ns();
+  const WorkerState state{gauges(), turn_max_ns_, cpu_ns - cpu_ns_, wait_ns - wait_ns_};
   if (!recorder_.hand_over(finished ? current : current - 1, state)) return;
   cpu_ns_ = cpu_ns;
+  wait_ns_ = wait_ns;
   turn_max_ns_ = 0;
   second_ = current;
   if (!finished) return;
