@@ -203,7 +203,7 @@ Gauges Worker::gauges() const noexcept {
 }
 
 Worker::Held Worker::held() const noexcept {
-  return {slab_.used(), timers_.armed(), unsent_.borrowed(), partial_.borrowed()};
+  return {slab_.used(), timers_.armed(), unsent_.borrowed(), partial_.borrowed(), unsent_.bytes()};
 }
 
 void Worker::set_state(Session& session, State state) noexcept {

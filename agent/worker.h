@@ -74,6 +74,7 @@ class Worker {
   /// What is held now, for tests of the invariants.
   struct Held {
     std::uint32_t sessions, timers, unsent, partial;
+    std::size_t unsent_bytes;
   };
   [[nodiscard]] Held held() const noexcept;
   [[nodiscard]] Gauges gauges() const noexcept;
