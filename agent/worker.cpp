@@ -78,7 +78,8 @@ void Worker::handle(const NetworkEvent& event) {
       writable(*session);
     if (!still(*session, event.token, descriptor)) return;
   }
-  if (event.readable) readable(*session, event.ended);
+  // One that is queued is read when its turn comes, and only then: a flood makes an event a turn as well.
+  if (event.readable && !session->has(kUnread)) readable(*session, event.ended);
 }
 
 void Worker::timer_due(Session& session) {
@@ -113,15 +114,21 @@ void Worker::timer_due(Session& session) {
 }
 
 // Sockets that had more than their budget of the turn before; whoever has still more goes to the end of the
-// queue.
+// queue. Each is in it once.
 void Worker::read_on() {
+  if (unread_.empty()) return;
   std::swap(unread_, reading_);
-  for (const SocketToken& token : reading_) {
+  now_ns_ = network_.now_ns();
+  const std::int64_t until_ns = now_ns_ + kReadOn_ns;
+  std::size_t next = 0;
+  for (; next < reading_.size() && now_ns_ < until_ns; ++next) {
+    const SocketToken token = reading_[next];
     Session* session = slab_.find(token.slot, token.generation);
     if (session == nullptr || !session->has(kUnread)) continue;
     session->clear(kUnread);
     readable(*session, true);
   }
+  unread_.insert(unread_.begin(), reading_.begin() + static_cast<std::ptrdiff_t>(next), reading_.end());
   reading_.clear();
 }
 

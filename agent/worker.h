@@ -83,7 +83,10 @@ class Worker {
   static constexpr std::uint32_t kStartsPerTurn = 128;
   static constexpr std::uint32_t kClosesPerTurn = 256;
   static constexpr std::uint32_t kTimersPerTurn = 1024;
-  static constexpr std::uint32_t kReadsPerEvent = 8;
+  /// The second finds the peer's end behind the last bytes; who still has more waits for its next turn.
+  static constexpr std::uint32_t kReadsPerEvent = 2;
+  /// How long a turn goes on with those, so that many floods do not hold up everybody else.
+  static constexpr std::int64_t kReadOn_ns = 2'000'000;
   static constexpr std::uint32_t kStepsPerRun = 64;
   static constexpr std::size_t kReceiveBytes = 64 * 1024;
 

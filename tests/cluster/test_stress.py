@@ -1,0 +1,262 @@
+# ctest: serial timeout=400
+"""Real agents against a target under stress: it stops reading, floods, resets, accepts too slowly, ends all at once.
+
+Counts stay exact, memory bounded, others keep their latency, and nothing spins afterwards."""
+
+import subprocess
+import threading
+import time
+
+import pytest
+from onrush_cluster import BIN, Cluster, Process, assert_accounts_balance, summary, write_plan
+from process_facts import cpu_share, cpu_s, private_bytes
+from rough_server import RoughServer
+
+MIB = 1 << 20
+
+
+class MemoryWatch:
+    """The most private memory that a process has while the block runs."""
+
+    def __init__(self, pid):
+        self.pid = pid
+        self.first = self.most = private_bytes(pid)
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def _watch(self):
+        while not self._over.wait(0.05):
+            self.most = max(self.most, private_bytes(self.pid))
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._over.set()
+        self._thread.join()
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    with Cluster(tmp_path) as made:
+        yield made
+
+
+def until(holds, seconds=30):
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, "it never held"
+        time.sleep(0.02)
+
+
+def failures(found):
+    """(phase, kind, detail) -> count, over all agents and scenarios."""
+    told = {}
+    for row in found["failures"]:
+        key = (row["phase"], row["kind"], row["detail"])
+        told[key] = told.get(key, 0) + row["count"]
+    return told
+
+
+DEAF = """
+name: deaf
+target: ws://127.0.0.1:{port}/
+scenarios:
+  sender:
+    script:
+      - connect
+      - send: {{text: deaf 6}}
+      - repeat: {{for: 8s, every: 40ms, do: [{{send: {{bytes: 60000}}}}]}}
+      - listen: {{}}
+  pinger:
+    script:
+      - connect
+      - repeat: {{every: 100ms, do: [{{request: {{text: "ping ${{sequence}}", reply: {{text: "ping ${{sequence}}"}}}}}}]}}
+stages:
+  - {{name: setup, users: {{sender: 10, pinger: 20}}, over: 500ms, for: 14s}}
+  - {{name: down, users: {{sender: 0, pinger: 0}}, rate: 100/s}}
+"""
+
+
+def test_a_target_that_stops_reading_costs_one_message_a_user_and_none_is_left_out(cluster, tmp_path):
+    """In the six seconds some 9 MB a user are due; socket buffers take 4 of them at most."""
+    agent = cluster.agent("a")
+    with RoughServer(receive_bytes=32768) as server:
+        run = cluster.run(write_plan(tmp_path, DEAF.format(port=server.port)))
+        until(lambda: server.opened == 30)
+        with MemoryWatch(agent.pid) as memory:
+            assert run.wait() == 0 or summary(run.results)["verdict"] == "invalid", run.said()
+        found = summary(run.results)
+        counts = found["counts"]
+        assert_accounts_balance(found)
+        assert memory.most - memory.first < 6 * MIB, "unsent messages pile up"
+        by_scenario = {s["name"]: s["counts"] for s in found["scenarios"]}
+        assert by_scenario["sender"]["messages_sent"] == 10 * (1 + 200)
+        assert counts["messages_sent"] == server.messages_in
+        assert counts["lost"] == counts["failed_requests"] == 0, found["failures"]
+        # What waited for room was seconds late, and that was not our doing.
+        assert found["times"]["send_lag"]["max_us"] < 3_000_000
+
+
+FLOOD = """
+name: flood
+target: ws://127.0.0.1:{port}/
+scenarios:
+  pinger:
+    script:
+      - connect
+      - repeat: {{every: 100ms, do: [{{request: {{text: "ping ${{sequence}}", reply: {{text: "ping ${{sequence}}"}}}}}}]}}
+  flooded: {{script: [connect, send: {{text: flood}}, think: 4s, send: {{text: calm}}, listen: {{}}]}}
+stages:
+  - {{name: setup, users: {{pinger: 40}}, over: 500ms, for: 500ms}}
+  - {{name: calm, for: 3s}}
+  - {{name: flooded, users: {{flooded: 4}}, over: 100ms, for: 4s}}
+  - {{name: ebb, for: 4s}}
+  - {{name: down, users: {{flooded: 0, pinger: 0}}, rate: 100/s}}
+"""
+
+
+def test_P083_a_flood_on_some_sockets_leaves_the_others_their_latency_and_memory_flat(cluster, tmp_path):
+    agent = cluster.agent("a")
+    with RoughServer() as server:
+        run = cluster.run(write_plan(tmp_path, FLOOD.format(port=server.port)))
+        until(lambda: server.opened == 40)
+        with MemoryWatch(agent.pid) as memory:
+            run.wait()
+        found = summary(run.results)
+        assert_accounts_balance(found)
+        assert memory.most - memory.first < 6 * MIB, "what nobody waits for is kept"
+        assert found["counts"]["messages_received"] == server.messages_out
+        stages = {s["name"]: s for s in found["stages"]}
+        flooded = stages["flooded"]
+        assert flooded["counts"]["messages_received"] > 200_000, "it was no flood"
+        assert flooded["counts"]["requests"] > 0.8 * 40 * 10 * 4, "the others starved"
+        calm_us, flooded_us = (stages[name]["times"]["round_trip_time"]["p50_us"] for name in ("calm", "flooded"))
+        assert flooded_us < calm_us + 20_000
+        assert found["counts"]["failed_requests"] == 0
+
+
+CROWD = """
+name: crowd
+target: ws://127.0.0.1:{port}/
+scenarios:
+  idler: {{script: [connect: {{timeout: 20s}}, listen: {{}}]}}
+stages:
+  - {{name: setup, users: 10000, rate: 2500/s}}
+  - {{name: hold, for: 12s}}
+"""
+
+
+@pytest.mark.parametrize("how, failure", [({"reset": True}, ("open", "system", 104)),
+                                          ({"close_frame": True}, ("open", "peer_close", 1001))],
+                         ids=["reset", "close_frame"])
+def test_ten_thousand_ends_at_once_are_counted_once_and_then_the_agent_rests(how, failure, cluster, tmp_path):
+    agent = cluster.agent("a", "--workers", "2")
+    with RoughServer() as server:
+        # A first, small run: what a process takes once, for good, is not the crowd's.
+        small = cluster.run(write_plan(tmp_path, CROWD.format(port=server.port).replace("10000", "10")
+                                       .replace("12s", "100ms"), name="small.yaml"), name="small")
+        assert small.wait() == 0, small.said()
+        time.sleep(1)
+        before = private_bytes(agent.pid)
+        run = cluster.run(write_plan(tmp_path, CROWD.format(port=server.port)))
+        until(lambda: server.opened == 10_010, 60)
+        time.sleep(2)
+        cpu_before = cpu_s(agent.pid)
+        server.end_all(**how)
+        time.sleep(2)
+        spent = cpu_s(agent.pid) - cpu_before
+        idle = cpu_share(agent.pid, 3)
+        run.wait()
+        found = summary(run.results)
+        time.sleep(1)
+        after = private_bytes(agent.pid)
+    counts = found["counts"]
+    assert_accounts_balance(found)
+    assert counts["attempted"] == counts["opened"] == counts["closed"] == counts["lost"] == 10_000
+    assert failures(found) == {failure: 10_000}
+    assert found["times"]["session_time"]["count"] == 10_000
+    assert spent < 1.0, "seconds of CPU for 10,000 ends"
+    assert idle < 0.02, "of a core, with nothing left to do"
+    assert after - before < 2 * MIB, (before, after)
+
+
+SLOW_ACCEPT = """
+name: slow-accept
+target: ws://127.0.0.1:{port}/
+scenarios:
+  user: {{script: [connect: {{timeout: {timeout}}}, listen: {{}}]}}
+stages:
+  - {{name: setup, users: {users}, rate: 500/s}}
+"""
+
+
+def test_a_full_accept_queue_shows_as_retried_and_timed_out_attempts_and_makes_the_second_suspect(cluster, tmp_path):
+    cluster.agent("a")
+    with RoughServer(backlog=8, accepts_per_s=30) as server:
+        run = cluster.run(write_plan(tmp_path, SLOW_ACCEPT.format(port=server.port, users=150, timeout="4s")))
+        run.wait()
+        found = summary(run.results)
+        counts = found["counts"]
+        assert_accounts_balance(found)
+        assert counts["attempted"] == 150
+        assert 8 < counts["opened"] < 150 and counts["opened"] <= server.opened
+        told = failures(found)
+        assert set(told) <= {("connect", "timeout", 4000), ("upgrade", "timeout", 4000)}, told
+        assert sum(told.values()) == counts["failed"] > 0
+        assert not any(row["ours"] for row in found["failures"])
+        assert found["times"]["tcp_connect_time"]["max_us"] > 900_000, "a SYN is sent again after a second"
+        assert any("full accept queue" in second["cause"] for second in found["suspect_seconds"])
+
+
+def test_attempts_that_TCP_gives_up_are_told_apart_from_those_that_the_plan_gives_up(tmp_path):
+    """In a network of its own, where TCP sends a SYN twice and gives up after three seconds."""
+    if subprocess.run(["unshare", "--net", "true"], capture_output=True).returncode != 0:
+        pytest.skip("may not make a network namespace here")
+    deaf = "import socket, time; s = socket.socket(); s.bind(('127.0.0.1', 9)); s.listen(0); time.sleep(30)"
+    plan = write_plan(tmp_path, SLOW_ACCEPT.format(port=9, users=40, timeout="8s"))
+    run = Process(tmp_path, "run", "unshare", "--net", "bash", "-c", f"""
+        ip link set lo up && echo 1 > /proc/sys/net/ipv4/tcp_syn_retries || exit 1
+        timeout 60 python3 -c "{deaf}" & sleep 0.5
+        {BIN}/onrush run {plan} --http 127.0.0.1:0 --agents 1 --out {tmp_path}/results; kill $!""")
+    run.wait(60)
+    found = summary(tmp_path / "results")
+    assert_accounts_balance(found)
+    told = failures(found)
+    given_up = told.pop(("connect", "system", 110), 0)  # ETIMEDOUT
+    assert given_up >= 35, found["failures"]
+    assert set(told) == {("upgrade", "timeout", 8000)}, "those whom the queue has taken get no answer"
+    assert given_up + told["upgrade", "timeout", 8000] == found["counts"]["failed"] == 40
+    assert not any(row["ours"] for row in found["failures"])
+
+
+CHURN = """
+name: churn
+target: ws://127.0.0.1:{port}/
+scenarios:
+  visitor:
+    script:
+      - connect
+      - repeat: {{times: 10, do: [{{request: {{text: "hello", reply: any}}}}, {{think: 20ms}}]}}
+stages:
+  - {{name: churn, arrivals: 200/s, for: 4s}}
+  - {{name: drain, arrivals: 0/s}}
+"""
+
+
+def test_P022_connections_that_are_reset_in_the_middle_are_each_counted_once_on_both_sides(cluster, tmp_path):
+    agent = cluster.agent("a", "--workers", "2")
+    with RoughServer() as server:
+        server.reset_after = 3
+        run = cluster.run(write_plan(tmp_path, CHURN.format(port=server.port)))
+        run.wait()
+        found = summary(run.results)
+        counts = found["counts"]
+        assert_accounts_balance(found)
+        assert counts["arrivals"] == counts["opened"] == counts["lost"] == server.opened == server.ended == 800
+        assert counts["messages_sent"] == server.messages_in == 3 * 800
+        assert counts["messages_received"] == server.messages_out == 2 * 800
+        assert failures(found) == {("open", "system", 104): 800}
+        assert counts["requests"] == 3 * 800 and counts["failed_requests"] == 800
+    assert agent.process.poll() is None, "no signal of a broken pipe ends it"
