@@ -1,6 +1,6 @@
 # Every way into this checkout. Each target is complete on a fresh Debian 12: it installs what it needs first.
 .DEFAULT_GOAL := help
-.PHONY: build demo test bench lint sanitize fuzz help
+.PHONY: build demo test bench soak lint sanitize fuzz help
 export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
 ctest := ctest --output-on-failure --no-tests=error -j2
@@ -21,6 +21,9 @@ test: ## build, then every test
 
 bench: build ## measure the hot paths; first says on what machine
 	tests/benchmark/run.sh build/release/bin
+
+soak: build ## ten minutes of 5,000 users that come and go: memory flat, counts exact; MINUTES= and USERS= to change
+	tests/benchmark/soak.py build/release/bin --minutes $(or $(MINUTES),10) --users $(or $(USERS),5000)
 
 lint: ## formatting, clang-tidy and shellcheck; remembers what was clean
 	deploy/setup.sh build lint

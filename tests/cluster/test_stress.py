@@ -9,6 +9,7 @@ import time
 
 import pytest
 from onrush_cluster import BIN, Cluster, Process, assert_accounts_balance, summary, write_plan
+from onrush_testing import start_target
 from process_facts import cpu_share, cpu_s, private_bytes
 from rough_server import RoughServer
 
@@ -260,3 +261,36 @@ def test_P022_connections_that_are_reset_in_the_middle_are_each_counted_once_on_
         assert failures(found) == {("open", "system", 104): 800}
         assert counts["requests"] == 3 * 800 and counts["failed_requests"] == 800
     assert agent.process.poll() is None, "no signal of a broken pipe ends it"
+
+
+BOTH = """
+name: both
+target: ws://127.0.0.1:{port}/echo
+scenarios:
+  pinger: {{script: [connect, {{repeat: {{times: 15, every: 200ms, do: [{{request: {{text: "x ${{sequence}}", reply: any}}}}]}}}}, listen: {{}}]}}
+  visitor: {{script: [connect, {{request: {{bytes: 300, reply: any}}}}, {{think: 300ms}}, drop]}}
+stages:
+  - {{name: setup, users: {{pinger: 41}}, over: 1s}}
+  - {{name: crowd, arrivals: {{visitor: 150/s}}, over: 2s, for: 2s}}
+  - {{name: drain, arrivals: {{visitor: 0/s}}, users: {{pinger: 7}}, rate: 100/s}}
+"""
+
+
+def test_two_workers_of_one_agent_count_what_two_agents_of_one_worker_count(tmp_path):
+    told = []
+    for shape in ([("a", 2)], [("a", 1), ("b", 1)]):
+        folder = tmp_path / f"{len(shape)}-agents"
+        folder.mkdir()
+        with start_target("beast") as target, Cluster(folder) as cluster:
+            for name, workers in shape:
+                cluster.agent(name, "--workers", workers)
+            run = cluster.run(write_plan(folder, BOTH.format(port=target.port)))
+            run.wait()
+            found = summary(run.results)
+        assert_accounts_balance(found)
+        assert found["counts"]["failed"] == found["counts"]["lost"] == 0, found["failures"]
+        counted = ("attempted", "opened", "closed", "arrivals", "dropped_arrivals", "messages_sent", "messages_received")
+        told.append([{key: part["counts"][key] for key in counted} for part in [found] + found["scenarios"]] +
+                    [part["counts"]["attempted"] for part in found["stages"]])
+    assert told[0] == told[1]
+    assert told[0][0]["opened"] == 41 + 150 * 2 / 2 + 150 * 2
