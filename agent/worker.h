@@ -81,6 +81,7 @@ class Worker {
 
  private:
   static constexpr std::uint32_t kStartsPerTurn = 128;
+  static constexpr std::uint32_t kDropsPerTurn = 32 * 1024;
   static constexpr std::uint32_t kClosesPerTurn = 256;
   static constexpr std::uint32_t kTimersPerTurn = 1024;
   /// The second finds the peer's end behind the last bytes; who still has more waits for its next turn.
@@ -126,7 +127,7 @@ class Worker {
   void enter_stage(std::uint32_t stage, std::int64_t begin_ns);
   void leave_stage(std::int64_t end_ns);
   [[nodiscard]] bool start_due(std::int64_t limit_ns);
-  void drop_due(std::int64_t limit_ns);
+  [[nodiscard]] bool drop_due(std::int64_t limit_ns);
   [[nodiscard]] bool start_item(const DueItem& item);
   void end_user(std::uint32_t scenario, std::uint64_t user);
   void begin_closing(std::int64_t at_ns);
@@ -241,6 +242,7 @@ class Worker {
   std::int64_t closing_begin_ns_ = 0;
   std::uint64_t closes_begun_ = 0;
   SlotIndex close_cursor_ = 0;
+  bool dropping_ = false;  ///< the stage is over, and what was due in it is being counted
   bool stop_asked_ = false;
   bool more_due_ = false;  ///< a budget was used up: do not wait
 

@@ -1,6 +1,7 @@
 """What the kernel says of a process: its private memory, its CPU time, its descriptors."""
 
 import os
+import threading
 import time
 from pathlib import Path
 
@@ -33,3 +34,25 @@ def cpu_share(pid, seconds):
     before, began = cpu_s(pid), time.monotonic()
     time.sleep(seconds)
     return (cpu_s(pid) - before) / (time.monotonic() - began)
+
+
+class MemoryWatch:
+    """The most private memory that a process has while the block runs."""
+
+    def __init__(self, pid):
+        self.pid = pid
+        self.first = self.most = private_bytes(pid)
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def _watch(self):
+        while not self._over.wait(0.05):
+            self.most = max(self.most, private_bytes(self.pid))
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._over.set()
+        self._thread.join()

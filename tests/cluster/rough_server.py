@@ -5,7 +5,7 @@
         server.end_all(reset=True)
 
 What a text message asks for: `flood` (as many small messages on this connection as it takes, until `calm` comes),
-`deaf N` (nothing more is read from it for N seconds). Any other message of less than 1000 bytes comes back.
+`deaf N` (nothing more is read from it for N seconds), `pings N` (deaf, and it gets as many pings as it takes). Any other message of less than 1000 bytes comes back.
 """
 
 import base64
@@ -18,6 +18,7 @@ import time
 
 GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 FLOOD = (b"\x82\x08" + b"flooding") * 6553  # 64 KiB of messages of 8 bytes
+PINGS = b"\x89\x04ping" * 10_000
 RESET = struct.pack("ii", 1, 0)
 
 
@@ -34,7 +35,7 @@ class Peer:
         self.path = None  # until the handshake is done
         self.inbox = bytearray()
         self.outbox = bytearray()
-        self.floods = False
+        self.flood = None  # what is sent again and again
         self.deaf_until = 0.0
         self.messages = 0
 
@@ -50,7 +51,9 @@ class RoughServer:
         self.listener.setblocking(False)
         self.port = self.listener.getsockname()[1]
         self.accepts_per_s = accepts_per_s
-        self.accepted = self.opened = self.messages_in = self.messages_out = self.ended = 0
+        self.accepted = self.opened = self.ended = 0
+        self.messages_in = self.messages_out = self.pings_out = self.pongs_in = 0
+        self.closes_at_once = False  # with 1008, behind the 101
         self.reset_after = None  # messages of a connection after which it is reset
         self._peers = {}
         self._orders = []
@@ -96,7 +99,7 @@ class RoughServer:
                 self._accept(1)
                 next_accept += 1 / self.accepts_per_s
             for peer in [p for p in self._peers.values() if p.deaf_until and p.deaf_until <= now]:
-                peer.deaf_until = 0.0
+                peer.deaf_until, peer.flood = 0.0, None
                 self._go_on(peer)
             with self._lock:
                 orders, self._orders = self._orders, []
@@ -120,7 +123,7 @@ class RoughServer:
 
     def _watch(self, peer):
         wanted = 0 if peer.deaf_until else select.EPOLLIN
-        if peer.outbox or peer.floods:
+        if peer.outbox or peer.flood:
             wanted |= select.EPOLLOUT
         self._poll.modify(peer.socket, wanted)
 
@@ -152,9 +155,10 @@ class RoughServer:
         try:
             if peer.outbox:
                 del peer.outbox[:peer.socket.send(peer.outbox)]
-            if peer.floods and not peer.outbox:
-                peer.outbox += FLOOD  # whole messages, so that they can be counted
-                self.messages_out += len(FLOOD) // 10
+            if peer.flood and not peer.outbox:
+                peer.outbox += peer.flood  # whole messages, so that they can be counted
+                self.messages_out += len(FLOOD) // 10 if peer.flood is FLOOD else 0
+                self.pings_out += len(PINGS) // 6 if peer.flood is PINGS else 0
         except BlockingIOError:
             pass
         self._watch(peer)
@@ -172,6 +176,8 @@ class RoughServer:
                             b"Sec-WebSocket-Accept: " + accept + b"\r\n\r\n")
             peer.inbox = bytearray(rest)
             self.opened += 1
+            if self.closes_at_once:
+                peer.outbox += frame(8, struct.pack("!H", 1008))
         while not peer.deaf_until and len(peer.inbox) >= 6:
             opcode, length, head = peer.inbox[0] & 15, peer.inbox[1] & 127, 2
             if length == 126:
@@ -198,6 +204,7 @@ class RoughServer:
                 pass
             self._end(peer)
             return False
+        self.pongs_in += opcode == 10
         if opcode not in (1, 2):
             return True
         self.messages_in += 1
@@ -206,11 +213,13 @@ class RoughServer:
             self._end(peer, reset=True)
             return False
         if payload == b"flood":
-            peer.floods = True
+            peer.flood = FLOOD
         elif payload == b"calm":
-            peer.floods = False
-        elif payload.startswith(b"deaf "):
-            peer.deaf_until = time.monotonic() + float(payload[5:])
+            peer.flood = None
+        elif payload.startswith((b"deaf ", b"pings ")):
+            word, seconds = payload.split()
+            peer.flood = PINGS if word == b"pings" else None
+            peer.deaf_until = time.monotonic() + float(seconds)
         elif len(payload) < 1000:
             self.messages_out += 1
             peer.outbox += frame(opcode, payload)

@@ -53,6 +53,15 @@ TEST(Stress, ATargetThatDoesNotReadMakesUsHoldOneMessageAUserAtMost) {
   EXPECT_EQ(run.count(Counter::messages_sent), 20 * 1000U) << "none is left out";
   EXPECT_EQ(run.world().messages_in(), run.count(Counter::messages_sent));
   EXPECT_LT(samples(run.aggregate().total(), Time::send_lag).max_us(), 1000) << "it was not our lateness";
+  // From when each was due, so evenly spread: of 100 a second and user for 5 s, few of which found room.
+  const Measured total = run.aggregate().total();
+  const Histogram& sending = samples(total, Time::sending);
+  EXPECT_EQ(sending.count(), 20 * 1000U);
+  EXPECT_NEAR(static_cast<double>(sending.max_us()), 5e6, 200e3);
+  for (int second = 1; second <= 4; ++second)
+    EXPECT_NEAR(static_cast<double>(sending.count() - sending.count_at_or_below(second * 1'000'000)),
+                (5 - second) * 2000.0, 300)
+        << "later than " << second << " s";
 }
 
 TEST(Stress, ATargetThatNeverReadsAgainIsLeftInTimeAndAllIsAccountedFor) {
@@ -106,7 +115,8 @@ stages:
     EXPECT_EQ(run.count(Counter::failed_requests), 1000U);
     std::uint64_t told = 0;
     for (const FailureTotal& failure : run.aggregate().failures()) {
-      EXPECT_EQ(failure.failure, (Failure{Phase::open, kind.cause, kind.detail})) << describe(failure.failure);
+      EXPECT_EQ(failure.failure, (Failure{Phase::open, kind.cause, kind.detail}))
+          << describe(failure.failure);
       told += failure.count;
     }
     EXPECT_EQ(told, 10'000U);
