@@ -1,6 +1,6 @@
 # Every way into this checkout. Each target is complete on a fresh Debian 12: it installs what it needs first.
 .DEFAULT_GOAL := help
-.PHONY: build demo test bench million lint sanitize fuzz help
+.PHONY: build demo test bench bench-peers million soak lint sanitize fuzz help
 export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
 ctest := ctest --output-on-failure --no-tests=error -j2
@@ -26,6 +26,9 @@ million: ## a million connections on this machine; USERS= and RATE= for another 
 	deploy/setup.sh build
 	cmake --preset release && cmake --build build/release --target onrush onrush-agent target-floor
 	tests/benchmark/million.py
+
+soak: build ## ten minutes of 5,000 users that come and go: memory flat, counts exact; MINUTES= and USERS= to change
+	tests/benchmark/soak.py build/release/bin --minutes $(or $(MINUTES),10) --users $(or $(USERS),5000)
 
 lint: ## formatting, clang-tidy and shellcheck; remembers what was clean
 	deploy/setup.sh build lint

@@ -71,6 +71,12 @@ class BufferPool {
   }
 
   [[nodiscard]] std::uint32_t borrowed() const noexcept { return borrowed_; }
+  /// What the borrowed ones hold.
+  [[nodiscard]] std::size_t bytes() const noexcept {
+    std::size_t sum = 0;
+    for (const Buffer& buffer : buffers_) sum += buffer.bytes.size();
+    return sum;
+  }
 
  private:
   std::deque<Buffer> buffers_;

@@ -1,5 +1,6 @@
 #include "agent/epoll_network.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <netinet/tcp.h>
 #include <sys/eventfd.h>
@@ -7,7 +8,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <ctime>
 
@@ -77,6 +80,7 @@ EpollNetwork::EpollNetwork(int epoll, int bell) noexcept
     : epoll_{epoll}, bell_{bell}, ready_(kEvents), events_(kEvents) {}
 
 EpollNetwork::~EpollNetwork() {
+  if (schedstat_ >= 0) ::close(schedstat_);
   ::close(bell_);
   ::close(epoll_);
 }
@@ -84,6 +88,19 @@ EpollNetwork::~EpollNetwork() {
 std::int64_t EpollNetwork::now_ns() noexcept { return read_clock(CLOCK_MONOTONIC); }
 std::int64_t EpollNetwork::wall_us() noexcept { return read_clock(CLOCK_REALTIME) / 1000; }
 std::int64_t EpollNetwork::thread_cpu_ns() noexcept { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
+
+// The kernel's words: time on a core, time waiting for one, slices; in nanoseconds.
+std::int64_t EpollNetwork::thread_wait_ns() noexcept {
+  if (schedstat_ < 0) schedstat_ = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+  std::array<char, 64> text{};
+  const ssize_t length = pread(schedstat_, text.data(), text.size(), 0);
+  if (length <= 0) return 0;
+  const char* const end = text.data() + length;
+  const char* const second = std::find(static_cast<const char*>(text.data()), end, ' ');
+  std::int64_t wait_ns = 0;
+  if (second != end) std::from_chars(second + 1, end, wait_ns);
+  return wait_ns;
+}
 
 std::span<const NetworkEvent> EpollNetwork::wait(std::int64_t until_ns) noexcept {
   const std::int64_t left = std::max<std::int64_t>(until_ns - now_ns(), 0);

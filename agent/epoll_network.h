@@ -26,6 +26,7 @@ class EpollNetwork final : public Network {
   [[nodiscard]] std::int64_t now_ns() noexcept override;
   [[nodiscard]] std::int64_t wall_us() noexcept override;
   [[nodiscard]] std::int64_t thread_cpu_ns() noexcept override;
+  [[nodiscard]] std::int64_t thread_wait_ns() noexcept override;
   [[nodiscard]] std::span<const NetworkEvent> wait(std::int64_t until_ns) noexcept override;
   void wake() noexcept override;
   [[nodiscard]] Begun connect(const Endpoint& local, const Endpoint& remote, SocketToken token,
@@ -40,7 +41,8 @@ class EpollNetwork final : public Network {
   EpollNetwork(int epoll, int bell) noexcept;
 
   int epoll_;
-  int bell_;  ///< eventfd that wake() rings
+  int bell_;            ///< eventfd that wake() rings
+  int schedstat_ = -1;  ///< of the thread that asks for it
   std::vector<epoll_event> ready_;
   std::vector<NetworkEvent> events_;
 };

@@ -31,7 +31,8 @@ struct RecordedCell {
 struct WorkerState {
   Gauges gauges;
   std::int64_t turn_max_ns = 0;
-  std::int64_t cpu_ns = 0;  ///< of its thread since the portion before
+  std::int64_t cpu_ns = 0;   ///< of its thread since the portion before
+  std::int64_t wait_ns = 0;  ///< for a core, since the portion before
 };
 
 /// A second of one worker.

@@ -29,9 +29,16 @@ HostCounters read_host() {
     host.cpu_ticks += ticks;
     if (field == 7) host.steal_ticks = ticks;
   }
-  host.retransmits = value_in(contents("/proc/net/snmp"), "Tcp:", "RetransSegs");
-  host.listen_overflows = value_in(contents("/proc/net/netstat"), "TcpExt:", "ListenOverflows");
-  host.softnet_drops = softnet_drops_in(contents("/proc/net/softnet_stat"));
+  const std::string snmp = contents("/proc/net/snmp");
+  host.segments_out = value_in(snmp, "Tcp:", "OutSegs");
+  host.retransmits = value_in(snmp, "Tcp:", "RetransSegs");
+  host.connects = value_in(snmp, "Tcp:", "ActiveOpens");
+  const std::string netstat = contents("/proc/net/netstat");
+  host.listen_overflows = value_in(netstat, "TcpExt:", "ListenOverflows");
+  host.memory_pressures = value_in(netstat, "TcpExt:", "TCPMemoryPressures");
+  const SoftnetCounters softnet = softnet_counters_in(contents("/proc/net/softnet_stat"));
+  host.packets_in = softnet.packets;
+  host.softnet_drops = softnet.drops;
   return host;
 }
 
@@ -65,19 +72,23 @@ std::uint64_t value_in(std::string_view table, std::string_view protocol, std::s
   return 0;
 }
 
-std::uint64_t softnet_drops_in(std::string_view table) {
+SoftnetCounters softnet_counters_in(std::string_view table) {
+  const auto number = [](const std::string& hexadecimal) {
+    std::uint64_t value = 0;
+    std::from_chars(hexadecimal.data(), hexadecimal.data() + hexadecimal.size(), value, 16);
+    return value;
+  };
   std::istringstream lines{std::string{table}};
   std::string line;
-  std::uint64_t drops = 0;
+  SoftnetCounters sum;
   while (std::getline(lines, line)) {
     std::istringstream fields{line};
     std::string processed, dropped;
     if (!(fields >> processed >> dropped)) continue;
-    std::uint64_t number = 0;
-    std::from_chars(dropped.data(), dropped.data() + dropped.size(), number, 16);
-    drops += number;
+    sum.packets += number(processed);
+    sum.drops += number(dropped);
   }
-  return drops;
+  return sum;
 }
 
 SelfWatch::SelfWatch() : before_{read_host()} {}
@@ -88,9 +99,13 @@ void SelfWatch::look(Health& health) {
   if (ticks > 0)
     health.cpu_steal =
         static_cast<double>(since(now.steal_ticks, before_.steal_ticks)) / static_cast<double>(ticks);
+  health.segments_out = since(now.segments_out, before_.segments_out);
   health.retransmits = since(now.retransmits, before_.retransmits);
+  health.packets_in = since(now.packets_in, before_.packets_in);
   health.softnet_drops = since(now.softnet_drops, before_.softnet_drops);
+  health.connects = since(now.connects, before_.connects);
   health.listen_overflows = since(now.listen_overflows, before_.listen_overflows);
+  health.memory_pressures = since(now.memory_pressures, before_.memory_pressures);
   health.memory_bytes = private_bytes();
   before_ = now;
 }

@@ -16,17 +16,27 @@ namespace onrush {
 struct HostCounters {
   std::uint64_t cpu_ticks = 0;
   std::uint64_t steal_ticks = 0;
+  std::uint64_t segments_out = 0;
   std::uint64_t retransmits = 0;
-  std::uint64_t softnet_drops = 0;
+  std::uint64_t connects = 0;
   std::uint64_t listen_overflows = 0;
+  std::uint64_t memory_pressures = 0;
+  std::uint64_t packets_in = 0;
+  std::uint64_t softnet_drops = 0;
+};
+
+/// What the CPUs of a host have taken from the network, and what they had no room for.
+struct SoftnetCounters {
+  std::uint64_t packets = 0;
+  std::uint64_t drops = 0;
 };
 
 /// The named value of a table of heading and value lines, as in /proc/net/snmp and /proc/net/netstat; 0 if
 /// absent.
 [[nodiscard]] std::uint64_t value_in(std::string_view table, std::string_view protocol,
                                      std::string_view name);
-/// Dropped packets of all CPUs of /proc/net/softnet_stat.
-[[nodiscard]] std::uint64_t softnet_drops_in(std::string_view table);
+/// All CPUs of /proc/net/softnet_stat.
+[[nodiscard]] SoftnetCounters softnet_counters_in(std::string_view table);
 
 class SelfWatch {
  public:

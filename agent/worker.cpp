@@ -48,8 +48,11 @@ Worker::Worker(const Program& program, const WorkerSettings& settings, PortAlloc
 }
 
 void Worker::turn() {
-  const std::span<const NetworkEvent> events = network_.wait(next_wake_ns());
-  const std::int64_t begin_ns = now_ns_ = network_.now_ns();
+  const std::int64_t wake_ns = std::max(next_wake_ns(), now_ns_);
+  const std::span<const NetworkEvent> events = network_.wait(wake_ns);
+  now_ns_ = network_.now_ns();
+  // A worker that is woken too late shows it here even if nothing else was due.
+  const std::int64_t begin_ns = std::min(now_ns_, wake_ns);
   more_due_ = false;
   open_mail();
   for (const NetworkEvent& event : events) handle(event);
@@ -75,7 +78,8 @@ void Worker::handle(const NetworkEvent& event) {
       writable(*session);
     if (!still(*session, event.token, descriptor)) return;
   }
-  if (event.readable) readable(*session, event.ended);
+  // One that is queued is read when its turn comes, and only then: a flood makes an event a turn as well.
+  if (event.readable && !session->has(kUnread)) readable(*session, event.ended);
 }
 
 void Worker::timer_due(Session& session) {
@@ -110,15 +114,21 @@ void Worker::timer_due(Session& session) {
 }
 
 // Sockets that had more than their budget of the turn before; whoever has still more goes to the end of the
-// queue.
+// queue. Each is in it once.
 void Worker::read_on() {
+  if (unread_.empty()) return;
   std::swap(unread_, reading_);
-  for (const SocketToken& token : reading_) {
+  now_ns_ = network_.now_ns();
+  const std::int64_t until_ns = now_ns_ + kReadOn_ns;
+  std::size_t next = 0;
+  for (; next < reading_.size() && now_ns_ < until_ns; ++next) {
+    const SocketToken token = reading_[next];
     Session* session = slab_.find(token.slot, token.generation);
     if (session == nullptr || !session->has(kUnread)) continue;
     session->clear(kUnread);
     readable(*session, true);
   }
+  unread_.insert(unread_.begin(), reading_.begin() + static_cast<std::ptrdiff_t>(next), reading_.end());
   reading_.clear();
 }
 
@@ -176,9 +186,11 @@ void Worker::hand_over() {
       static_cast<std::uint32_t>(start_ns_ < now_ns_ ? (now_ns_ - start_ns_) / kSecond_ns : 0);
   if (!finished && current <= second_) return;
   const std::int64_t cpu_ns = network_.thread_cpu_ns();
-  const WorkerState state{gauges(), turn_max_ns_, cpu_ns - cpu_ns_};
+  const std::int64_t wait_ns = network_.thread_wait_ns();
+  const WorkerState state{gauges(), turn_max_ns_, cpu_ns - cpu_ns_, wait_ns - wait_ns_};
   if (!recorder_.hand_over(finished ? current : current - 1, state)) return;
   cpu_ns_ = cpu_ns;
+  wait_ns_ = wait_ns;
   turn_max_ns_ = 0;
   second_ = current;
   if (!finished) return;
@@ -198,7 +210,7 @@ Gauges Worker::gauges() const noexcept {
 }
 
 Worker::Held Worker::held() const noexcept {
-  return {slab_.used(), timers_.armed(), unsent_.borrowed(), partial_.borrowed()};
+  return {slab_.used(), timers_.armed(), unsent_.borrowed(), partial_.borrowed(), unsent_.bytes()};
 }
 
 void Worker::set_state(Session& session, State state) noexcept {

@@ -77,15 +77,20 @@ class Worker {
   /// What is held now, for tests of the invariants.
   struct Held {
     std::uint32_t sessions, timers, unsent, partial;
+    std::size_t unsent_bytes;
   };
   [[nodiscard]] Held held() const noexcept;
   [[nodiscard]] Gauges gauges() const noexcept;
 
  private:
   static constexpr std::uint32_t kStartsPerTurn = 128;
+  static constexpr std::uint32_t kDropsPerTurn = 32 * 1024;
   static constexpr std::uint32_t kClosesPerTurn = 256;
   static constexpr std::uint32_t kTimersPerTurn = 1024;
-  static constexpr std::uint32_t kReadsPerEvent = 8;
+  /// The second finds the peer's end behind the last bytes; who still has more waits for its next turn.
+  static constexpr std::uint32_t kReadsPerEvent = 2;
+  /// How long a turn goes on with those, so that many floods do not hold up everybody else.
+  static constexpr std::int64_t kReadOn_ns = 2'000'000;
   static constexpr std::uint32_t kStepsPerRun = 64;
   static constexpr std::size_t kReceiveBytes = 64 * 1024;
 
@@ -125,7 +130,7 @@ class Worker {
   void enter_stage(std::uint32_t stage, std::int64_t begin_ns);
   void leave_stage(std::int64_t end_ns);
   [[nodiscard]] bool start_due(std::int64_t limit_ns);
-  void drop_due(std::int64_t limit_ns);
+  [[nodiscard]] bool drop_due(std::int64_t limit_ns);
   [[nodiscard]] bool start_item(const DueItem& item);
   void end_user(std::uint32_t scenario, std::uint64_t user);
   void begin_closing(std::int64_t at_ns);
@@ -243,6 +248,7 @@ class Worker {
   std::int64_t closing_begin_ns_ = 0;
   std::uint64_t closes_begun_ = 0;
   SlotIndex close_cursor_ = 0;
+  bool dropping_ = false;  ///< the stage is over, and what was due in it is being counted
   bool stop_asked_ = false;
   bool more_due_ = false;  ///< a budget was used up: do not wait
 
@@ -253,6 +259,7 @@ class Worker {
   std::uint32_t second_ = 0;  ///< the next to be handed over
   std::int64_t turn_max_ns_ = 0;
   std::int64_t cpu_ns_ = 0;
+  std::int64_t wait_ns_ = 0;
 
   std::mutex mail_mutex_;
   std::vector<Letter> mail_;

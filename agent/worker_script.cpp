@@ -98,6 +98,7 @@ bool Worker::run_message(Session& session, const ProgramStep& step, std::int64_t
   ++session.sequence;
   count(session, Counter::messages_sent);
   if (step.instruction.op == Op::send) {
+    if (step.instruction.paced) recorder_.time(session.scenario, Time::sending, now_ns_ - due_ns);
     ++session.step;
     return send_message(session, std::get<SendStep>(step.instruction.step->what).message);
   }

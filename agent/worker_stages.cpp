@@ -22,17 +22,25 @@ void Worker::follow_timeline() {
     if (now_ns_ < start_ns_) return;
     course_ = Course::running;
     cpu_ns_ = network_.thread_cpu_ns();
+    wait_ns_ = network_.thread_wait_ns();
+    turn_max_ns_ = 0;
     enter_stage(0, start_ns_);
   }
   while (course_ == Course::running) {
-    const std::int64_t end_ns =
-        stop_asked_ ? std::min(now_ns_, stage_ends_ns_[stage_]) : stage_ends_ns_[stage_];
-    if (!start_due(std::min(now_ns_ + 1, end_ns))) {
+    // A stop is an end like any other: it may take turns to count what was due before it.
+    std::int64_t& end = stage_ends_ns_[stage_];
+    if (stop_asked_) end = std::min(now_ns_, end);
+    const std::int64_t end_ns = end;
+    if (!dropping_ && !start_due(std::min(now_ns_ + 1, end_ns))) {
       more_due_ = true;
       if (!stop_asked_ && (end_ns == kNever || now_ns_ < end_ns + kCatchUp_ns)) return;
     }
     if (now_ns_ < end_ns) return note_settled();
-    drop_due(end_ns);
+    dropping_ = !drop_due(end_ns);
+    if (dropping_) {
+      more_due_ = true;
+      return;
+    }
     leave_stage(end_ns);
     if (stop_asked_ || stage_ + 1 == program_.stages.size())
       begin_closing(end_ns);
@@ -86,10 +94,12 @@ bool Worker::start_item(const DueItem& item) {
   return true;
 }
 
-// Too late to start, but not to be counted.
-void Worker::drop_due(std::int64_t limit_ns) {
+// Too late to start, but not to be counted, within the turn's budget. False if there may be more.
+bool Worker::drop_due(std::int64_t limit_ns) {
   stages_.release();
-  while (const std::optional<DueItem> item = stages_.next(limit_ns)) {
+  for (std::uint32_t dropped = 0; dropped < kDropsPerTurn; ++dropped) {
+    const std::optional<DueItem> item = stages_.next(limit_ns);
+    if (!item) return true;
     stages_.taken(*item);
     if (item->kind == DueItem::Kind::end_user) {
       end_user(item->scenario, item->number);
@@ -103,6 +113,7 @@ void Worker::drop_due(std::int64_t limit_ns) {
       recorder_.failure(item->scenario, {Phase::connect, Cause::cancelled, 0}, run_us(now_ns_), {});
     }
   }
+  return !stages_.next(limit_ns);
 }
 
 SlotIndex& Worker::user_slot(std::uint32_t scenario, std::uint64_t user) noexcept {

@@ -30,6 +30,7 @@ void take_over(ScriptFacts& sum, const ScriptFacts& more) {
   sum.sends |= more.sends;
   sum.paced |= more.paced;
   sum.paced_requests |= more.paced_requests;
+  sum.paced_sends |= more.paced_sends;
   sum.listens |= more.listens;
   sum.numbers_broadcasts |= more.numbers_broadcasts;
   sum.stamped |= more.stamped;
@@ -80,6 +81,7 @@ const char* missing_of(Time time, const Possible& p) {
     case Time::round_trip: return p.scripts.requests ? "" : "nobody requests anything";
     case Time::response:
       return p.scripts.paced_requests ? "" : "nobody requests at a pace (repeat with every)";
+    case Time::sending: return p.scripts.paced_sends ? "" : "nobody sends at a pace (repeat with every)";
     case Time::delivery: return p.scripts.stamped ? "" : "nobody listens for a time stamp (listen: sent)";
     case Time::batch_delivery:
       return p.scripts.batch_stamped ? "" : "nobody listens for a time stamp (listen: batch_sent)";

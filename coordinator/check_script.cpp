@@ -15,6 +15,7 @@ void look(const Steps& steps, bool paced, ScriptFacts& facts) {
       facts.requests |= request;
       facts.paced |= paced;
       facts.paced_requests |= paced && request;
+      facts.paced_sends |= paced && !request;
     }
     if (const auto* listen = std::get_if<ListenStep>(&step.what)) {
       facts.listens = true;

@@ -24,6 +24,7 @@ struct ScriptFacts {
   bool sends = false;  ///< sends or requests
   bool paced = false;  ///< sends or requests within a repeat with `every`
   bool paced_requests = false;
+  bool paced_sends = false;
   bool listens = false;
   bool numbers_broadcasts = false;  ///< listens with `sequence`
   bool stamped = false;             ///< listens with `sent`

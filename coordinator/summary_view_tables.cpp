@@ -223,7 +223,7 @@ Lines times(const Json& summary, const ViewStyle& style) {
   constexpr std::array kFirst{
       "tcp_connect_time",      "tls_time",        "upgrade_time",  "ack_time",      "handshake_time",
       "failed_handshake_time", "round_trip_time", "response_time", "delivery_time", "batch_delivery_time",
-      "session_time"};
+      "session_time",          "sending_time"};
   constexpr std::array kLast{"start_lag", "send_lag"};
   std::vector<std::string> names;
   const auto is_known = [&](const std::string& name) {

@@ -20,6 +20,8 @@ constexpr std::array<Metric, kTimes> kTimeTable{{
      "From a request sent to its reply."},
     {"response_time", "onrush_response_time_seconds", "us", Kind::histogram,
      "From when a paced request was due to its reply."},
+    {"sending_time", "onrush_sending_time_seconds", "us", Kind::histogram,
+     "From when a paced message that waits for no reply was due to its handing to the socket."},
     {"delivery_time", "onrush_delivery_time_seconds", "us", Kind::histogram,
      "From a copy of a broadcast handed to its socket to its receipt."},
     {"batch_delivery_time", "onrush_batch_delivery_time_seconds", "us", Kind::histogram,

@@ -22,11 +22,12 @@ enum class Time : std::uint8_t {
   send_lag,          ///< a message due and sendable -> sent: our own lateness
   round_trip,        ///< sent -> reply
   response,          ///< due -> reply, for paced messages
+  sending,           ///< due -> sent, for paced messages that wait for no reply
   delivery,          ///< a copy of a broadcast handed to its socket -> received
   batch_delivery,    ///< a broadcast begun -> this copy received
   session,           ///< connection open -> closed
 };
-inline constexpr std::size_t kTimes = 11;
+inline constexpr std::size_t kTimes = 12;
 
 /// Counters, since the run began.
 enum class Counter : std::uint8_t {

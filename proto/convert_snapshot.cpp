@@ -110,10 +110,15 @@ void write(const Health& from, proto::Health& to) {
   to.set_lag_p99_us(from.lag_p99_us);
   to.set_turn_max_us(from.turn_max_us);
   to.set_busiest_worker(from.busiest_worker);
+  to.set_cpu_wait(from.cpu_wait);
   to.set_cpu_steal(from.cpu_steal);
+  to.set_segments_out(from.segments_out);
   to.set_retransmits(from.retransmits);
+  to.set_packets_in(from.packets_in);
   to.set_softnet_drops(from.softnet_drops);
+  to.set_connects(from.connects);
   to.set_listen_overflows(from.listen_overflows);
+  to.set_memory_pressures(from.memory_pressures);
   to.set_memory_bytes(from.memory_bytes);
 }
 
@@ -121,10 +126,15 @@ Health read(const proto::Health& from) {
   return {.lag_p99_us = from.lag_p99_us(),
           .turn_max_us = from.turn_max_us(),
           .busiest_worker = from.busiest_worker(),
+          .cpu_wait = from.cpu_wait(),
           .cpu_steal = from.cpu_steal(),
+          .segments_out = from.segments_out(),
           .retransmits = from.retransmits(),
+          .packets_in = from.packets_in(),
           .softnet_drops = from.softnet_drops(),
+          .connects = from.connects(),
           .listen_overflows = from.listen_overflows(),
+          .memory_pressures = from.memory_pressures(),
           .memory_bytes = from.memory_bytes()};
 }
 

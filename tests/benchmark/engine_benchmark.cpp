@@ -42,7 +42,8 @@ class Mirror final : public Network {
   }
   void wake() noexcept override {}
 
-  [[nodiscard]] int connect(const Endpoint&, const Endpoint&, SocketToken token) noexcept override {
+  [[nodiscard]] Begun connect(const Endpoint&, const Endpoint&, SocketToken token,
+                              std::span<const std::uint8_t> first) noexcept override {
     int descriptor = 0;
     if (free_.empty()) {
       descriptor = static_cast<int>(peers_.size());
@@ -54,8 +55,7 @@ class Mirror final : public Network {
     Peer& peer = peers_[static_cast<std::size_t>(descriptor)];
     peer.token = token;
     peer.answer.clear();
-    ready_.push_back({token, false, true, false});
-    return descriptor;
+    return {descriptor, now_ns_, static_cast<std::size_t>(write(descriptor, first))};
   }
   [[nodiscard]] int finish_connect(int) noexcept override { return 0; }
 
@@ -89,6 +89,7 @@ class Mirror final : public Network {
     return static_cast<std::ptrdiff_t>(bytes.size());
   }
 
+  void await_room(int, SocketToken) noexcept override {}
   void close(int descriptor, bool) noexcept override { free_.push_back(descriptor); }
 
   [[nodiscard]] std::uint64_t handshakes() const noexcept { return handshakes_; }

@@ -105,6 +105,22 @@ def run_embedded(folder, plan, *options, seconds=120):
     return process, summary(out) if (out / "summary.json").exists() else None
 
 
+def until(holds, seconds=30):
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, "it never held"
+        time.sleep(0.02)
+
+
+def failures(found):
+    """(phase, kind, detail) -> count, over all agents and scenarios."""
+    told = {}
+    for row in found["failures"]:
+        key = (row["phase"], row["kind"], row["detail"])
+        told[key] = told.get(key, 0) + row["count"]
+    return told
+
+
 def write_plan(folder, text, name="plan.yaml"):
     path = Path(folder) / name
     path.write_text(text)

@@ -8,7 +8,6 @@
 #include <set>
 #include <stdexcept>
 
-#include "agent/worker.h"
 #include "core/plan_yaml.h"
 
 namespace onrush::simulation {
@@ -85,12 +84,9 @@ void Simulation::run(std::optional<double> stop_after_s) {
     check_sockets();
     ASSERT_LT(seconds(), 10'000) << "the run does not end";
   }
-  for (const auto& agent : agents_)
-    for (const Worker* worker : agent->workers) {
-      const Worker::Held held = worker->held();
-      EXPECT_EQ(held.sessions + held.timers + held.unsent + held.partial, 0U)
-          << "something is held after the end";
-    }
+  const Worker::Held left = held();
+  EXPECT_EQ(left.sessions + left.timers + left.unsent + left.partial + left.unsent_bytes, 0U)
+      << "something is held after the end";
   EXPECT_EQ(world_.open_sockets(), 0U);
   EXPECT_THAT(aggregate_->broken_identities(), ::testing::IsEmpty());
 }
@@ -103,11 +99,35 @@ void Simulation::step(std::int64_t limit_ns) {
     for (std::size_t w = 0; w < agent->workers.size(); ++w) {
       if (agent->networks[w]->is_due(world_.now_ns())) {
         agent->workers[w]->turn();
+        ++turns_;
         turned = true;
       }
       next_ns = std::min(next_ns, agent->networks[w]->until_ns());
     }
   if (!turned) world_.move_to(next_ns);
+}
+
+Worker::Held Simulation::held() const {
+  Worker::Held sum{};
+  for (const auto& agent : agents_)
+    for (const Worker* worker : agent->workers) {
+      const Worker::Held held = worker->held();
+      sum.sessions += held.sessions;
+      sum.timers += held.timers;
+      sum.unsent += held.unsent;
+      sum.partial += held.partial;
+      sum.unsent_bytes += held.unsent_bytes;
+    }
+  return sum;
+}
+
+// Worker w of agent a has the share a + w * agents (AgentRun).
+std::vector<std::vector<std::int64_t>> Simulation::attempts_ns() const {
+  std::vector<std::vector<std::int64_t>> attempts(agents_.size() * agents_.front()->workers.size());
+  for (std::size_t a = 0; a < agents_.size(); ++a)
+    for (std::size_t w = 0; w < agents_[a]->networks.size(); ++w)
+      attempts[a + w * agents_.size()] = agents_[a]->networks[w]->connects_ns();
+  return attempts;
 }
 
 void Simulation::poll() {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "agent/agent_run.h"
+#include "agent/worker.h"
 #include "core/aggregate.h"
 #include "tests/simulation/world.h"
 
@@ -41,6 +42,12 @@ class Simulation {
   [[nodiscard]] std::uint64_t count(Counter counter) const {
     return onrush::at(aggregate_->counters(), counter);
   }
+  /// Turns of all workers so far: what a busy loop would spend.
+  [[nodiscard]] std::uint64_t turns() const noexcept { return turns_; }
+  /// What all workers hold.
+  [[nodiscard]] Worker::Held held() const;
+  /// When each attempt began, by share: `share.index` is the place.
+  [[nodiscard]] std::vector<std::vector<std::int64_t>> attempts_ns() const;
   [[nodiscard]] double seconds() const noexcept {
     return static_cast<double>(world_.now_ns() - start_ns_) / 1e9;
   }
@@ -65,6 +72,7 @@ class Simulation {
   std::unique_ptr<Aggregate> aggregate_;
   std::vector<std::uint32_t> settled_;  ///< agents that have reported, by stage
   std::int64_t start_ns_;
+  std::uint64_t turns_ = 0;
 };
 
 }  // namespace onrush::simulation

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <limits>
+#include <utility>
 
 #include "core/check.h"
 #include "core/handshake.h"
@@ -57,6 +58,7 @@ void SimulatedNetwork::tell(const Connection& connection, bool readable, bool wr
 
 Network::Begun SimulatedNetwork::connect(const Endpoint&, const Endpoint&, SocketToken token,
                                          std::span<const std::uint8_t> first) noexcept {
+  connects_ns_.push_back(now_ns());
   const Connection& made = world_.add(*this, token);
   if (!made.established) return {made.descriptor};
   const std::ptrdiff_t put = write(made.descriptor, first);
@@ -98,6 +100,12 @@ std::ptrdiff_t SimulatedNetwork::write(int descriptor, std::span<const std::uint
     }
     if (length == 0) return -EAGAIN;
   }
+  if (length > connection.room) {
+    connection.wants_room = true;
+    length = connection.room;
+    if (length == 0) return -EAGAIN;
+  }
+  if (connection.room != Connection::kUnlimited) connection.room -= length;
   world_.carry(connection, {reinterpret_cast<const char*>(bytes.data()), length});
   return static_cast<std::ptrdiff_t>(length);
 }
@@ -142,6 +150,7 @@ Connection& World::add(SimulatedNetwork& network, SocketToken token) {
   ++open_sockets_;
   made.network = &network;
   made.token = token;
+  made.room = room_;
   decide_fate(made);
   // Half of the connections are there at once, as on loopback.
   if (!made.refuse && happens(0.5)) {
@@ -247,6 +256,44 @@ void World::reply(Connection& c, const std::string& frame) {
   --c.replies_to_close;
   ++messages_out_;
   send(c, frame);
+}
+
+void World::stop_reading(std::int64_t from_ns, std::int64_t until_ns, std::size_t room) {
+  freeze(from_ns, until_ns);
+  const auto give = [this](std::size_t bytes) {
+    room_ = bytes;
+    for (const auto& [descriptor, c] : connections_) {
+      c->room = bytes;
+      if (bytes == Connection::kUnlimited && std::exchange(c->wants_room, false))
+        c->network->tell(*c, false, true);
+    }
+  };
+  at(from_ns, [give, room] { give(room); });
+  at(until_ns, [give] { give(Connection::kUnlimited); });
+}
+
+void World::end_all(End how) {
+  for (const auto& [descriptor, c] : connections_) {
+    if (c->gone) continue;
+    if (how == End::reset)
+      c->error = ECONNRESET;
+    else
+      c->ended = true;
+    if (how == End::close_frame) c->to_client += server_frame(8, "\x03\xe9");
+    c->silent = true;
+    c->network->tell(*c, true, how == End::reset);
+  }
+}
+
+void World::flood(const std::string& path, std::uint32_t messages, std::size_t bytes) {
+  const std::string one = server_frame(2, std::string(bytes, 'x'));
+  std::string all;
+  for (std::uint32_t m = 0; m < messages; ++m) all += one;
+  for (const auto& [descriptor, c] : connections_) {
+    if (c->gone || !c->upgraded || c->path != path) continue;
+    messages_out_ += messages;
+    send(*c, all);
+  }
 }
 
 void World::broadcast() {

@@ -33,15 +33,17 @@ class World;
 
 /// One connection, seen from both ends.
 struct Connection {
+  static constexpr std::size_t kUnlimited = ~std::size_t{0};
   int descriptor = 0;
   class SimulatedNetwork* network = nullptr;
   SocketToken token;
   bool established = false;
-  bool gone = false;        ///< the client has closed it
-  int error = 0;            ///< the client's next read or finish_connect gives it
-  std::string to_client;    ///< arrived, not read
-  bool ended = false;       ///< the target's FIN has arrived
-  bool wants_room = false;  ///< the client was told EAGAIN
+  bool gone = false;              ///< the client has closed it
+  int error = 0;                  ///< the client's next read, write or finish_connect gives it
+  std::string to_client;          ///< arrived, not read
+  bool ended = false;             ///< the target's FIN has arrived
+  std::size_t room = kUnlimited;  ///< bytes that the target's kernel still takes
+  bool wants_room = false;        ///< the client was told EAGAIN, or that less was taken
   // The target's end.
   std::string path;
   std::string from_client;  ///< arrived, not taken apart
@@ -61,6 +63,7 @@ class SimulatedNetwork final : public Network {
   [[nodiscard]] std::int64_t now_ns() noexcept override;
   [[nodiscard]] std::int64_t wall_us() noexcept override;
   [[nodiscard]] std::int64_t thread_cpu_ns() noexcept override { return 0; }
+  [[nodiscard]] std::int64_t thread_wait_ns() noexcept override { return 0; }
   [[nodiscard]] std::span<const NetworkEvent> wait(std::int64_t until_ns) noexcept override;
   void wake() noexcept override { woken_ = true; }
   [[nodiscard]] Begun connect(const Endpoint& local, const Endpoint& remote, SocketToken token,
@@ -77,6 +80,8 @@ class SimulatedNetwork final : public Network {
   }
   [[nodiscard]] std::int64_t until_ns() const noexcept { return until_ns_; }
   void tell(const Connection& connection, bool readable, bool writable);
+  /// When each attempt began.
+  [[nodiscard]] const std::vector<std::int64_t>& connects_ns() const noexcept { return connects_ns_; }
 
  private:
   World& world_;
@@ -88,6 +93,7 @@ class SimulatedNetwork final : public Network {
       true;  ///< the turn since the last wait had something to do, so it may want to be woken earlier
   std::map<int, NetworkEvent> pending_;  ///< by descriptor
   std::vector<NetworkEvent> events_;
+  std::vector<std::int64_t> connects_ns_;
 };
 
 class World {
@@ -108,6 +114,15 @@ class World {
     frozen_from_ns_ = from_ns, frozen_until_ns_ = until_ns;
   }
 
+  /// In that time the target does not read either: after `room` bytes of each connection, its kernel takes no
+  /// more.
+  void stop_reading(std::int64_t from_ns, std::int64_t until_ns, std::size_t room);
+  enum class End { reset, fin, close_frame };
+  /// The target ends all its connections at the same instant.
+  void end_all(End how);
+  /// It sends so many messages of so many bytes to everyone on the path, as fast as it can.
+  void flood(const std::string& path, std::uint32_t messages, std::size_t bytes);
+
   [[nodiscard]] std::size_t open_sockets() const noexcept { return open_sockets_; }
   /// What the target counted, data messages.
   [[nodiscard]] std::uint64_t messages_in() const noexcept { return messages_in_; }
@@ -122,6 +137,7 @@ class World {
   void close_all_of(const SimulatedNetwork& network);
   void carry(Connection& connection, std::string bytes);
   Random& random() noexcept { return random_; }
+  [[nodiscard]] std::size_t room() const noexcept { return room_; }
 
  private:
   [[nodiscard]] bool happens(double chance) { return random_.unit() < chance; }
@@ -139,6 +155,7 @@ class World {
   std::int64_t now_ns_ = 1'000'000'000;
   std::int64_t frozen_from_ns_ = 0;
   std::int64_t frozen_until_ns_ = 0;
+  std::size_t room_ = Connection::kUnlimited;  ///< of a new connection
   Random random_;
   Faults faults_;
   std::multimap<std::int64_t, std::function<void()>> agenda_;

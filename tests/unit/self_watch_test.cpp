@@ -16,9 +16,11 @@ TEST(SelfWatch, FindsAValueUnderItsHeading) {
   EXPECT_EQ(value_in("", "Tcp:", "B"), 0U);
 }
 
-TEST(SelfWatch, AddsUpTheDropsOfAllProcessors) {
-  EXPECT_EQ(softnet_drops_in("0000beef 00000002 00000000\n00000001 0000000a 00000000\n"), 12U);
-  EXPECT_EQ(softnet_drops_in("rubbish\n"), 0U);
+TEST(SelfWatch, AddsUpThePacketsAndDropsOfAllProcessors) {
+  const SoftnetCounters sum = softnet_counters_in("0000beef 00000002 00000000\n00000001 0000000a 00000000\n");
+  EXPECT_EQ(sum.packets, 0xbef0U);
+  EXPECT_EQ(sum.drops, 12U);
+  EXPECT_EQ(softnet_counters_in("rubbish\n").drops, 0U);
 }
 
 TEST(SelfWatch, SeesThisProcessAndNothingImpossible) {
@@ -28,6 +30,7 @@ TEST(SelfWatch, SeesThisProcessAndNothingImpossible) {
   EXPECT_GT(health.memory_bytes, 100'000U);
   EXPECT_GE(health.cpu_steal, 0);
   EXPECT_LE(health.cpu_steal, 1);
+  EXPECT_LE(health.retransmits, health.segments_out);
 }
 
 }  // namespace
