@@ -28,7 +28,7 @@ bool Collector::complete(std::uint32_t second) const noexcept {
 }
 
 void Collector::make(std::uint32_t second) {
-  turn_max_ns_ = cpu_max_ns_ = wait_max_ns_ = 0;
+  turn_max_ns_ = cpu_max_ns_ = wait_max_ns_ = waits_ = 0;
   bool nothing_follows = true;
   for (std::size_t w = 0; w < recorders_.size(); ++w) {
     // Asked first: whatever a finished worker has handed over is then there to be seen.
@@ -60,6 +60,7 @@ void Collector::make(std::uint32_t second) {
   snapshot.health.turn_max_us = turn_max_ns_ / 1000;
   snapshot.health.busiest_worker = std::min(static_cast<double>(cpu_max_ns_) / 1e9, 1.0);
   snapshot.health.cpu_wait = std::min(static_cast<double>(wait_max_ns_) / 1e9, 1.0);
+  snapshot.health.cpu_wait_mean_us = wait_max_ns_ / std::max<std::int64_t>(waits_, 1) / 1000;
   if (watch_ != nullptr) watch_->look(snapshot.health);
   lag_.clear();
 }
@@ -95,7 +96,10 @@ void Collector::add(const Portion& portion, std::size_t worker) {
   states_[worker] = portion.state;
   turn_max_ns_ = std::max(turn_max_ns_, portion.state.turn_max_ns);
   cpu_max_ns_ = std::max(cpu_max_ns_, portion.state.cpu_ns);
-  wait_max_ns_ = std::max(wait_max_ns_, portion.state.wait_ns);
+  if (portion.state.wait_ns > wait_max_ns_) {
+    wait_max_ns_ = portion.state.wait_ns;
+    waits_ = portion.state.waits;
+  }
 }
 
 // Encodes what was merged and keeps the empty cells for the next second; a stage that nothing happened in any

@@ -58,6 +58,7 @@ class Collector {
   std::int64_t turn_max_ns_ = 0;
   std::int64_t cpu_max_ns_ = 0;
   std::int64_t wait_max_ns_ = 0;
+  std::int64_t waits_ = 0;  ///< of the worker that waited longest
   std::uint64_t next_number_ = 1;
   std::uint32_t next_second_ = 0;
   bool made_last_ = false;

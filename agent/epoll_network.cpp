@@ -90,16 +90,19 @@ std::int64_t EpollNetwork::wall_us() noexcept { return read_clock(CLOCK_REALTIME
 std::int64_t EpollNetwork::thread_cpu_ns() noexcept { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
 
 // The kernel's words: time on a core, time waiting for one, slices; in nanoseconds.
-std::int64_t EpollNetwork::thread_wait_ns() noexcept {
+Network::CoreWait EpollNetwork::thread_wait() noexcept {
   if (schedstat_ < 0) schedstat_ = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
   std::array<char, 64> text{};
   const ssize_t length = pread(schedstat_, text.data(), text.size(), 0);
-  if (length <= 0) return 0;
+  if (length <= 0) return {};
   const char* const end = text.data() + length;
-  const char* const second = std::find(static_cast<const char*>(text.data()), end, ' ');
-  std::int64_t wait_ns = 0;
-  if (second != end) std::from_chars(second + 1, end, wait_ns);
-  return wait_ns;
+  std::array<std::int64_t, 3> words{};
+  const char* at = text.data();
+  for (std::int64_t& word : words) {
+    at = std::from_chars(at, end, word).ptr;
+    if (at != end) ++at;
+  }
+  return {words[1], words[2]};
 }
 
 std::span<const NetworkEvent> EpollNetwork::wait(std::int64_t until_ns) noexcept {

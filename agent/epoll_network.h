@@ -26,7 +26,7 @@ class EpollNetwork final : public Network {
   [[nodiscard]] std::int64_t now_ns() noexcept override;
   [[nodiscard]] std::int64_t wall_us() noexcept override;
   [[nodiscard]] std::int64_t thread_cpu_ns() noexcept override;
-  [[nodiscard]] std::int64_t thread_wait_ns() noexcept override;
+  [[nodiscard]] CoreWait thread_wait() noexcept override;
   [[nodiscard]] std::span<const NetworkEvent> wait(std::int64_t until_ns) noexcept override;
   void wake() noexcept override;
   [[nodiscard]] Begun connect(const Endpoint& local, const Endpoint& remote, SocketToken token,

@@ -43,8 +43,13 @@ class Network {
   [[nodiscard]] virtual std::int64_t wall_us() noexcept = 0;
   /// CPU time that the calling thread has used.
   [[nodiscard]] virtual std::int64_t thread_cpu_ns() noexcept = 0;
-  /// Time for which the calling thread was ready to run and was given no core; 0 if nobody counts it.
-  [[nodiscard]] virtual std::int64_t thread_wait_ns() noexcept = 0;
+  /// How long the calling thread was ready to run and was given no core, and how often it was given one;
+  /// nothing if nobody counts it.
+  struct CoreWait {
+    std::int64_t ns = 0;
+    std::int64_t times = 0;
+  };
+  [[nodiscard]] virtual CoreWait thread_wait() noexcept = 0;
 
   /// Sleeps until something happens, wake() is called, or `until_ns` has come. Valid until the next call.
   [[nodiscard]] virtual std::span<const NetworkEvent> wait(std::int64_t until_ns) noexcept = 0;

@@ -33,6 +33,7 @@ struct WorkerState {
   std::int64_t turn_max_ns = 0;
   std::int64_t cpu_ns = 0;   ///< of its thread since the portion before
   std::int64_t wait_ns = 0;  ///< for a core, since the portion before
+  std::int64_t waits = 0;    ///< that it consists of
 };
 
 /// A second of one worker.

@@ -186,11 +186,12 @@ void Worker::hand_over() {
       static_cast<std::uint32_t>(start_ns_ < now_ns_ ? (now_ns_ - start_ns_) / kSecond_ns : 0);
   if (!finished && current <= second_) return;
   const std::int64_t cpu_ns = network_.thread_cpu_ns();
-  const std::int64_t wait_ns = network_.thread_wait_ns();
-  const WorkerState state{gauges(), turn_max_ns_, cpu_ns - cpu_ns_, wait_ns - wait_ns_};
+  const Network::CoreWait wait = network_.thread_wait();
+  const WorkerState state{gauges(), turn_max_ns_, cpu_ns - cpu_ns_, wait.ns - wait_.ns,
+                          wait.times - wait_.times};
   if (!recorder_.hand_over(finished ? current : current - 1, state)) return;
   cpu_ns_ = cpu_ns;
-  wait_ns_ = wait_ns;
+  wait_ = wait;
   turn_max_ns_ = 0;
   second_ = current;
   if (!finished) return;

@@ -259,7 +259,7 @@ class Worker {
   std::uint32_t second_ = 0;  ///< the next to be handed over
   std::int64_t turn_max_ns_ = 0;
   std::int64_t cpu_ns_ = 0;
-  std::int64_t wait_ns_ = 0;
+  Network::CoreWait wait_;
 
   std::mutex mail_mutex_;
   std::vector<Letter> mail_;

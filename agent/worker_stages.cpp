@@ -22,7 +22,7 @@ void Worker::follow_timeline() {
     if (now_ns_ < start_ns_) return;
     course_ = Course::running;
     cpu_ns_ = network_.thread_cpu_ns();
-    wait_ns_ = network_.thread_wait_ns();
+    wait_ = network_.thread_wait();
     turn_max_ns_ = 0;
     enter_stage(0, start_ns_);
   }

@@ -20,9 +20,11 @@ constexpr double kSuspectSteal = 0.10;
 constexpr std::int64_t kSuspectTurn_us = 100'000;
 // A loop that stood still for a second has counted what happened in it in another.
 constexpr std::int64_t kInvalidTurn_us = 1'000'000;
-// A thread that is ready and has no core adds the wait to what it measures; at a quarter of its time the mean
-// wait is of the order of the times measured.
-constexpr double kSuspectWait = 0.25;
+// A thread that is ready and has no core adds the wait to what it measures. Waits of microseconds are the
+// rule on a machine at work; a mean of one millisecond means many of ten, the limit of lateness above.
+constexpr std::int64_t kSuspectWait_us = 1000;
+// A few long waits in a second that is otherwise quiet touch few samples.
+constexpr double kSuspectWait = 0.10;
 // Lost packets cost 200 ms or more each (TCP's least timeout; a lost SYN a second), so what they spoil is not
 // the size but the number of samples: of one in a hundred the p99. The kernel counts them for the whole host,
 // neighbours' and the target's included, and so is what they are a share of. A tenth of what spoils the p99
@@ -61,8 +63,9 @@ void judge_loop(const Health& health, Causes& causes) {
                            static_cast<double>(health.turn_max_us) / 1000));
   if (!(health.busiest_worker <= kSuspectBusy))
     causes.add(fmt::format("a worker at {:.0f} % of its core", 100 * health.busiest_worker));
-  if (!(health.cpu_wait <= kSuspectWait))
-    causes.add(fmt::format("a worker without a core for {:.0f} % of the time", 100 * health.cpu_wait));
+  if (!(health.cpu_wait <= kSuspectWait) && health.cpu_wait_mean_us > kSuspectWait_us)
+    causes.add(fmt::format("a worker without a core for {:.0f} % of the time, {:.1f} ms at a time",
+                           100 * health.cpu_wait, static_cast<double>(health.cpu_wait_mean_us) / 1000));
 }
 
 void judge_host(const Health& health, Causes& causes) {

@@ -111,6 +111,7 @@ void write(const Health& from, proto::Health& to) {
   to.set_turn_max_us(from.turn_max_us);
   to.set_busiest_worker(from.busiest_worker);
   to.set_cpu_wait(from.cpu_wait);
+  to.set_cpu_wait_mean_us(from.cpu_wait_mean_us);
   to.set_cpu_steal(from.cpu_steal);
   to.set_segments_out(from.segments_out);
   to.set_retransmits(from.retransmits);
@@ -127,6 +128,7 @@ Health read(const proto::Health& from) {
           .turn_max_us = from.turn_max_us(),
           .busiest_worker = from.busiest_worker(),
           .cpu_wait = from.cpu_wait(),
+          .cpu_wait_mean_us = from.cpu_wait_mean_us(),
           .cpu_steal = from.cpu_steal(),
           .segments_out = from.segments_out(),
           .retransmits = from.retransmits(),

@@ -29,7 +29,7 @@ class Mirror final : public Network {
   [[nodiscard]] std::int64_t now_ns() noexcept override { return now_ns_; }
   [[nodiscard]] std::int64_t wall_us() noexcept override { return now_ns_ / 1000; }
   [[nodiscard]] std::int64_t thread_cpu_ns() noexcept override { return now_ns_; }
-  [[nodiscard]] std::int64_t thread_wait_ns() noexcept override { return 0; }
+  [[nodiscard]] CoreWait thread_wait() noexcept override { return {}; }
 
   [[nodiscard]] std::span<const NetworkEvent> wait(std::int64_t) noexcept override {
     now_ns_ += 1000;

@@ -63,7 +63,7 @@ class SimulatedNetwork final : public Network {
   [[nodiscard]] std::int64_t now_ns() noexcept override;
   [[nodiscard]] std::int64_t wall_us() noexcept override;
   [[nodiscard]] std::int64_t thread_cpu_ns() noexcept override { return 0; }
-  [[nodiscard]] std::int64_t thread_wait_ns() noexcept override { return 0; }
+  [[nodiscard]] CoreWait thread_wait() noexcept override { return {}; }
   [[nodiscard]] std::span<const NetworkEvent> wait(std::int64_t until_ns) noexcept override;
   void wake() noexcept override { woken_ = true; }
   [[nodiscard]] Begun connect(const Endpoint& local, const Endpoint& remote, SocketToken token,

@@ -20,9 +20,11 @@ TEST(Health, AQuietSecondIsValidAndHasNoCause) {
   const Judgement busy = judge({.lag_p99_us = 10 * kMillisecond_us,
                                 .turn_max_us = 100 * kMillisecond_us,
                                 .busiest_worker = 0.95,
-                                .cpu_wait = 0.25,
+                                .cpu_wait = 0.60,
+                                .cpu_wait_mean_us = 1000,
                                 .cpu_steal = 0.10});
   EXPECT_EQ(busy.grade, Grade::valid) << busy.cause;
+  EXPECT_EQ(judge({.cpu_wait = 0.10, .cpu_wait_mean_us = 40'000}).grade, Grade::valid) << "seldom";
 }
 
 TEST(Health, EveryLimitThatIsPassedIsNamedWithItsFigure) {
@@ -36,7 +38,9 @@ TEST(Health, EveryLimitThatIsPassedIsNamedWithItsFigure) {
       {{.turn_max_us = 250'000}, Grade::suspect, "a worker's loop stood still for 250 ms"},
       {{.turn_max_us = 1'200'000}, Grade::invalid, "a worker's loop stood still for 1200 ms"},
       {{.busiest_worker = 0.97}, Grade::suspect, "a worker at 97 % of its core"},
-      {{.cpu_wait = 0.8}, Grade::suspect, "a worker without a core for 80 % of the time"},
+      {{.cpu_wait = 0.8, .cpu_wait_mean_us = 12'300},
+       Grade::suspect,
+       "a worker without a core for 80 % of the time, 12.3 ms at a time"},
       {{.cpu_steal = 0.2}, Grade::suspect, "20 % of the CPU stolen"},
       {{.packets_in = 50'000, .softnet_drops = 60},
        Grade::suspect,
@@ -71,9 +75,10 @@ TEST(Health, LostPacketsCountOnlyAsAShareOfWhatTheHostSentAndIfTheyAreMoreThanAF
 }
 
 TEST(Health, TheWorstOfSeveralCausesGivesTheGradeAndAllAreNamed) {
-  const Judgement judgement = judge({.lag_p99_us = 2'000'000, .cpu_wait = 0.9});
+  const Judgement judgement = judge({.lag_p99_us = 2'000'000, .cpu_wait = 0.9, .cpu_wait_mean_us = 90'000});
   EXPECT_EQ(judgement.grade, Grade::invalid);
-  EXPECT_EQ(judgement.cause, "late by 2000.0 ms (p99), a worker without a core for 90 % of the time");
+  EXPECT_EQ(judgement.cause,
+            "late by 2000.0 ms (p99), a worker without a core for 90 % of the time, 90.0 ms at a time");
 }
 
 }  // namespace
