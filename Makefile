@@ -22,6 +22,10 @@ test: ## build, then every test
 bench: build ## what Onrush costs beside the least that the kernel allows; ONLY=name[,name] ROUNDS=5 LIMIT=limit.cpp
 	tests/benchmark/bench.py --only "$(ONLY)" --rounds $(or $(ROUNDS),5)
 
+bench-peers: build ## what other load generators cost for the same work; ONLY=Tsung,Locust,Artillery ROUNDS=3
+	deploy/setup.sh peers
+	tests/benchmark/bench_peers.py --only "$(ONLY)" --rounds $(or $(ROUNDS),3)
+
 million: ## a million connections on this machine; USERS= and RATE= for another number; needs root
 	deploy/setup.sh build
 	cmake --preset release && cmake --build build/release --target onrush onrush-agent target-floor
@@ -48,4 +52,4 @@ fuzz: ## a minute of libFuzzer for each parser
 	tests/fuzz/run.sh build/fuzz/bin 60
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
+	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20

@@ -37,15 +37,23 @@ def peer(limit, name, rounds):
         names = Program(stand.folder, "epmd", stand.server_core, "epmd") if name == "Tsung" else None
         try:
             for _ in range(rounds):
-                make = peers.PEERS[name]
-                target = f"ws://127.0.0.1:{peers.PORT}{stand.path}"
-                cpu_us, private, _ = peer_run.opens(stand, name, make("open", stand.folder, target))
-                trip_us, _ = peer_run.echoes(stand, name, make("echo", stand.folder, target))
-                taken.append((cpu_us, private, trip_us))
+                taken.append(work_of(stand, name))
         finally:
             if names:
                 names.end()
     return [statistics.median(values) for values in zip(*taken)]
+
+
+def work_of(stand, name):
+    """One round: few connections, many, and round trips, each with a fresh start."""
+    def command(work, users):
+        return peers.PEERS[name](work, users, stand.folder, f"ws://127.0.0.1:{peers.PORT}{stand.path}")
+
+    few, many = peer_run.FEW, peer_run.CONNECTIONS
+    few_bytes = peer_run.opens(stand, name, command("open", few), few)[1]
+    cpu_us, many_bytes = peer_run.opens(stand, name, command("open", many), many)
+    trip_us = peer_run.echoes(stand, name, command("echo", peer_run.ECHOERS))
+    return cpu_us, (many_bytes - few_bytes) / (many - few), trip_us
 
 
 def line(name, values, floor):

@@ -97,33 +97,30 @@ class Start:
             time.sleep(0.005)
 
 
-def opens(stand, name, command):
-    """(CPU us a handshake, private bytes a connection, handshakes a second) of a peer that opens and waits."""
+def opens(stand, name, command, users):
+    """(CPU us a handshake, private bytes with all open) of a peer that opens so many and waits."""
     with Start(stand, f"{name}-open", *command) as peer:
         # Its own sockets, if it has any, are there before the first connection.
         peer.wait_for_connections(5, LONGEST_START_S)
-        began, cpu_s = time.monotonic(), peer.family.cpu_s()
-        peer.wait_for_connections(FEW, 60)
-        few_bytes = peer.family.private_bytes()
-        peer.wait_for_connections(CONNECTIONS, 120)
-        took_s = time.monotonic() - began
+        cpu_s = peer.family.cpu_s()
+        peer.wait_for_connections(users, 120)
         time.sleep(0.1)
-        us = (peer.family.cpu_s() - cpu_s) / CONNECTIONS * 1e6
+        us = (peer.family.cpu_s() - cpu_s) / users * 1e6
         time.sleep(SETTLE_S)
-        return us, (peer.family.private_bytes() - few_bytes) / (CONNECTIONS - FEW), CONNECTIONS / took_s
+        return us, peer.family.private_bytes()
 
 
 def echoes(stand, name, command):
-    """(CPU us a round trip, round trips a second) of a peer with one message in flight on each connection."""
+    """CPU us a round trip of a peer with one message in flight on each connection."""
     with Start(stand, f"{name}-echo", *command) as peer:
         peer.wait_for_connections(ECHOERS, LONGEST_START_S)
         time.sleep(SETTLE_S)
-        began, cpu_s, seen = time.monotonic(), peer.family.cpu_s(), answered(stand)
+        cpu_s, seen = peer.family.cpu_s(), answered(stand)
         time.sleep(ECHO_S)
         cpu_s, seen = peer.family.cpu_s() - cpu_s, answered(stand) - seen
         if seen < ECHOERS:
             raise Broken(f"{name} made {seen} round trips in {ECHO_S} s", peer.program)
-        return cpu_s / seen * 1e6, seen / (time.monotonic() - began)
+        return cpu_s / seen * 1e6
 
 
 def answered(stand):

@@ -22,21 +22,27 @@ class Missing(Exception):
     """A peer that cannot be had on this machine, and why."""
 
 
-def tsung(work, folder, _target):
+def _plan(name, users, folder):
+    """A plan for so many users, where its peer may write beside it."""
+    plan = folder / name
+    plan.write_text((PLANS / name).read_text().replace("USERS", str(users)))
+    return plan
+
+
+def tsung(work, users, folder, _target):
     if not shutil.which("tsung"):
         raise Missing("Tsung is not installed: deploy/setup.sh peers")
-    # -n: no dashboard. The plan is its own copy, as Tsung writes beside it.
-    return ["tsung", "-n", "-f", shutil.copy(PLANS / f"{work}.xml", folder), "-l", folder / "tsung", "start"], {}
+    # -n: no dashboard.
+    return ["tsung", "-n", "-f", _plan(f"{work}.xml", users, folder), "-l", folder / "tsung", "start"], {}
 
 
-def locust(work, _folder, target):
-    users = {"open": 10_000, "echo": 1_000}[work]
+def locust(work, users, _folder, target):
     return [_locust_at() / "bin/locust", "-f", PLANS / "locustfile.py", "--headless", "--only-summary", "-u", users,
             "-r", users, "-t", "10m"], {"WORK": work, "TARGET": target}
 
 
-def artillery(work, _folder, target):
-    return [_artillery_at() / "node_modules/.bin/artillery", "run", PLANS / f"{work}.yaml"], {
+def artillery(work, users, folder, target):
+    return [_artillery_at() / "node_modules/.bin/artillery", "run", _plan(f"{work}.yaml", users, folder)], {
         "TARGET": target, "ARTILLERY_DISABLE_TELEMETRY": "true", "WORKERS": "1"}
 
 
@@ -90,6 +96,3 @@ def install_all():
             why[name] = str(reason)
     return why
 
-
-def target():
-    return f"ws://127.0.0.1:{PORT}/"

@@ -14,7 +14,7 @@ from .processes import Broken, Program, cores, wait_for_calm
 
 ROOT = Path(__file__).resolve().parents[3]
 BIN = Path(os.environ.get("ONRUSH_BIN", ROOT / "build/release/bin"))
-WORK = ROOT / "build/bench"
+WORK = Path(os.environ.get("ONRUSH_BENCH_WORK", ROOT / "build/bench"))
 LIMIT_SOURCE = Path(os.environ.get("LIMIT", "../shared/limit/limit.cpp"))
 PORT = 8088
 # Bytes of payload of every message that is timed against `limit`, on both sides.
