@@ -15,7 +15,7 @@ import sys
 
 from harness import against_limit, idle, machine, network, peer_run, peers, table
 from harness.processes import Broken, Program, cores
-from harness.sides import WORK, Stand, build_limit
+from harness.sides import PORT, WORK, Stand, build_limit
 
 HEAD = ("client", "CPU us a handshake", "bytes an idle connection", "CPU us a round trip")
 
@@ -47,7 +47,7 @@ def peer(limit, name, rounds):
 def work_of(stand, name):
     """One round: few connections, many, and round trips, each with a fresh start."""
     def command(work, users):
-        return peers.PEERS[name](work, users, stand.folder, f"ws://127.0.0.1:{peers.PORT}{stand.path}")
+        return peers.PEERS[name](work, users, stand.folder, f"ws://127.0.0.1:{PORT}{stand.path}")
 
     few, many = peer_run.FEW, peer_run.CONNECTIONS
     few_bytes = peer_run.opens(stand, name, command("open", few), few)[1]
@@ -72,7 +72,7 @@ def main():
     names = [name for name in chosen.only.split(",") if name] or list(peers.PEERS)
     if unknown := [name for name in names if name not in peers.PEERS]:
         parser.error(f"there is no peer '{unknown[0]}'; there are: {', '.join(peers.PEERS)}")
-    if not os.environ.get(network.INSIDE):
+    if network.INSIDE not in os.environ:
         peers.install_all()
     network.enter_own()
     WORK.mkdir(parents=True, exist_ok=True)

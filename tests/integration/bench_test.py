@@ -27,7 +27,7 @@ def test_a_bin_is_wrong_only_beyond_one_percent_and_one():
     assert pace._bins_off(stamps, 0, ramp) == (0, 0)
     assert pace._bins_off(stamps[:-2], 0, ramp) == (0, -2)  # 1 % of 100, and 1
     assert pace._bins_off(stamps[:-3], 0, ramp) == (1, -3)
-    assert pace._bins_off([stamp + 100_000_000 for stamp in stamps], 0, ramp)[0] == 1  # all a bin late: the first is empty
+    assert pace._bins_off([stamp + 100_000_000 for stamp in stamps], 0, ramp)[0] == 1  # a bin late
 
 
 @pytest.mark.parametrize("figure, met", [

@@ -1,8 +1,8 @@
 """CPU a handshake and CPU a round trip, round by round beside `limit`.
 
 Both clients are driven as hard as they go. `limit` opens with 256 attempts in flight, then the next as soon as one is
-open; Onrush has a rate, so it is asked for somewhat more than `limit` reached in the same round: an attempt is always due,
-and those in flight are some hundreds too. README.md says why a rate that leaves pauses would not be fair.
+open; Onrush has a rate, so it is asked for somewhat more than `limit` reached in the same round: an attempt is always
+due, and those in flight are some hundreds too. README.md says why a rate that leaves pauses would not be fair.
 """
 
 from .figure import Figure

@@ -53,7 +53,7 @@ def arrivals(limit, _rounds):
         summary = finish(stand.run(plan), agent, 90)
     attempted = summary["counts"]["attempted"]
     if witness.lost or len(witness.stamps_ns) != attempted:
-        raise Broken(f"{attempted:,} attempts, {len(witness.stamps_ns):,} SYN seen, {witness.lost:,} missed by the witness")
+        raise Broken(f"{attempted:,} attempts, {len(witness.stamps_ns):,} SYN seen, {witness.lost:,} missed")
     figures, begins_ns = [], witness.stamps_ns[0]  # the first is due as the first stage begins
     for name, _, from_per_s, to_per_s, length_s in STAGES:
         wrong, worst = _bins_off(witness.stamps_ns, begins_ns, (from_per_s, to_per_s, length_s))

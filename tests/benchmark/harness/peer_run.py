@@ -1,7 +1,7 @@
 """One peer at the work: its whole family of processes, what they cost, and what the server saw of it.
 
-Owner: bench_peers.py, one at a time. Always: a phase is cut by what the server's side of the network shows, never by what
-the peer says of itself; everything that the peer started is gone afterwards.
+Owner: bench_peers.py, one at a time. Always: a phase is cut by what the server's side of the network shows, never by
+what the peer says of itself; everything that the peer started is gone afterwards.
 """
 
 import json
@@ -22,7 +22,7 @@ LONGEST_START_S = 60
 
 
 class Family:
-    """All processes of a program's session: they come and go, and none of their CPU is lost while one is there to see."""
+    """All processes of a program's session: they come and go, and what one had at the last look still counts."""
 
     def __init__(self, program):
         self.session, self.last_s = program.pid, {}

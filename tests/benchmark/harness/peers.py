@@ -8,9 +8,10 @@ import hashlib
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
-from .sides import PORT
+from . import network
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "onrush-peers"
 PLANS = Path(__file__).resolve().parent.parent / "peers"
@@ -80,6 +81,8 @@ def _artillery_at():
 
 
 def _install(*command):
+    if network.INSIDE in os.environ:
+        raise Missing("it could not be installed: see above")
     CACHE.mkdir(parents=True, exist_ok=True)
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=600)
     if done.returncode:
@@ -87,12 +90,9 @@ def _install(*command):
 
 
 def install_all():
-    """Before the network of our own is entered, from which no registry is to be reached. Why some cannot be had."""
-    why = {}
-    for name, made in (("Locust", _locust_at), ("Artillery", _artillery_at)):
+    """Before the network of our own is entered, from which no registry is to be reached."""
+    for make in (_locust_at, _artillery_at):
         try:
-            made()
+            make()
         except Missing as reason:
-            why[name] = str(reason)
-    return why
-
+            print(f"bench-peers: {reason}", file=sys.stderr, flush=True)

@@ -35,7 +35,7 @@ stages:
     what = f"{ROUNDS} x {ROUND:,} connect and close in {LENGTH_S} s"
     return [
         Figure("ports", f"{what}: opened", "", [counts["opened"]], goal=0.999 * ROUND * ROUNDS, at_least=True,
-               note=f"{counts['arrivals']:,} arrivals, {counts['dropped_arrivals']:,} dropped for want of a free place"),
+               note=f"{counts['arrivals']:,} arrivals, {counts['dropped_arrivals']:,} dropped for want of a place"),
         Figure("ports", f"{what}: pace of the last {EDGE_S} s by that of the first", "", [last / first], goal=0.98,
                at_least=True, note=f"{first:,.0f}/s at first, {last:,.0f}/s at last"),
         Figure("ports", f"{what}: failed or lost", "",
