@@ -21,11 +21,17 @@ BIN_S = 0.1
 
 
 def send_lag(limit, rounds):
+    # Without the think, all whom one stall of the setup held up would be due together, second after second.
     plan = f"""
 scenarios:
-  user: {{script: [connect, {{repeat: {{every: 1s, do: [{{request: {{bytes: {PAYLOAD}}}}}]}}}}]}}
+  user:
+    script:
+      - connect
+      - think: {{uniform: 0s..1s}}
+      - repeat: {{every: 1s, do: [{{request: {{bytes: {PAYLOAD}}}}}]}}
 stages:
   - {{name: setup, users: {SENDERS}, rate: 5k/s}}
+  - {{name: settle, for: 1500ms}}
   - {{name: hold, for: {SEND_S}s}}
 """
     ours, busy = [], []
@@ -37,7 +43,7 @@ stages:
             hold = next(stage for stage in summary["stages"] if stage["name"] == "hold")
             ours.append(hold["times"]["send_lag"]["p99_us"] / 1000)
             opened = curve.when_sockets_reach(curve.points[0][2] + 2 * SENDERS)
-            busy.append(curve.cpu_s_between(opened + 2, opened + SEND_S - 2) / (SEND_S - 4))
+            busy.append(curve.cpu_s_between(opened + 3, opened + SEND_S - 1) / (SEND_S - 4))
             sent = hold["counts"]["messages_sent"] / (hold["end_s"] - hold["start_s"])
             if sent < 0.99 * SENDERS:
                 raise Broken(f"sent {sent:,.0f} messages a second of {SENDERS:,}")
