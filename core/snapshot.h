@@ -79,6 +79,8 @@ struct Health {
   std::uint64_t listen_overflows = 0;  ///< this host, so the target's if it runs here
   std::uint64_t memory_pressures = 0;  ///< times that TCP of this host came close to its limit of memory
   std::uint64_t memory_bytes = 0;      ///< private bytes of the agent's process
+  std::uint64_t memory_left_bytes = 0;     ///< of its host (core/memory_left); means nothing without a reserve
+  std::uint64_t memory_reserve_bytes = 0;  ///< below which it must not sink; 0: not watched
 };
 
 struct Snapshot {
