@@ -123,6 +123,13 @@ void read_tcp_mem(std::string_view text, HostFacts& facts) {
   set_if_number(Fact::tcp_pages_max, words[2], facts);
 }
 
+void read_allowed_congestion(std::string_view text, HostFacts& facts) {
+  const std::vector<std::string> words = words_of(text);
+  if (words.empty()) return;
+  const bool cubic = std::find(words.begin(), words.end(), "cubic") != words.end();
+  facts.congestion_other = cubic ? "cubic" : "reno";  // which every kernel has and nobody is refused
+}
+
 void read_capabilities(std::string_view status, std::string_view uid_map, HostFacts& facts) {
   constexpr unsigned kSysAdmin = 21;
   constexpr std::string_view kEffective = "CapEff:\t";

@@ -60,6 +60,7 @@ class HostFacts {
   HostFacts() { numbers_.fill(kUnknown); }
 
   std::string congestion_control;  ///< "" = unknown
+  std::string congestion_other;    ///< that may be chosen instead in any network namespace; "" = unknown
   std::string queueing;            ///< net.core.default_qdisc; "" = unknown
 
   [[nodiscard]] std::optional<std::uint64_t> find(Fact fact) const noexcept;
@@ -91,6 +92,8 @@ void read_sockstat(std::string_view text, HostFacts& facts);
 void read_file_nr(std::string_view text, HostFacts& facts);
 void read_port_range(std::string_view text, HostFacts& facts);
 void read_tcp_mem(std::string_view text, HostFacts& facts);
+/// tcp_allowed_congestion_control: the others may be chosen by the host's root alone.
+void read_allowed_congestion(std::string_view text, HostFacts& facts);
 /// /proc/self/status and /proc/self/uid_map: root of a user namespace is not root of the host.
 void read_capabilities(std::string_view status, std::string_view uid_map, HostFacts& facts);
 

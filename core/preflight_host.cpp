@@ -209,7 +209,8 @@ Check pacing(const HostPlace& place, const HostFacts& facts) {
   check.grade = CheckGrade::warning;
   check.why = place.host + " paces bbr by a timer in each socket, which costs CPU and may delay messages";
   const Setting setting = place.target_here
-                              ? Setting{Setting::Kind::sysctl, "net.ipv4.tcp_congestion_control", "cubic"}
+                              ? Setting{Setting::Kind::sysctl, "net.ipv4.tcp_congestion_control",
+                                        facts.congestion_other.empty() ? "cubic" : facts.congestion_other}
                               : Setting{Setting::Kind::sysctl, "net.core.default_qdisc", "fq"};
   check.remedies.push_back({"change it", fmt::format("sysctl -w {}={}", setting.key, setting.value)});
   check.settings.push_back(setting);

@@ -12,6 +12,7 @@ namespace {
 void write(const HostFacts& from, proto::HostFacts& to) {
   for (const std::uint64_t number : from.numbers()) to.add_numbers(number);
   to.set_congestion_control(from.congestion_control);
+  to.set_congestion_other(from.congestion_other);
   to.set_queueing(from.queueing);
 }
 
@@ -22,6 +23,7 @@ HostFacts read(const proto::HostFacts& from) {
   const auto count = std::min<std::size_t>(kFacts, static_cast<std::size_t>(from.numbers_size()));
   for (std::size_t i = 0; i < count; ++i) facts.set(static_cast<Fact>(i), from.numbers(static_cast<int>(i)));
   facts.congestion_control = from.congestion_control();
+  facts.congestion_other = from.congestion_other();
   facts.queueing = from.queueing();
   return facts;
 }

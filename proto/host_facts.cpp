@@ -126,6 +126,7 @@ HostFacts read_host_facts() {
   read_sockstat(contents("/proc/net/sockstat"), facts);
   read_cgroups(facts, true);
   facts.set(Fact::cores, std::thread::hardware_concurrency());
+  read_allowed_congestion(contents(sysctl_file("net.ipv4.tcp_allowed_congestion_control")), facts);
   facts.congestion_control = word_in("net.ipv4.tcp_congestion_control");
   facts.queueing = word_in("net.core.default_qdisc");
   return facts;

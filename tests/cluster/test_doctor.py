@@ -58,7 +58,7 @@ def test_P055_run_refuses_what_doctor_refuses(tmp_path):
         assert done.returncode == 3, done.stderr
         assert "agent-1 needs 1,001 sockets but may open 500 files" in done.stderr
         assert "raise it:" in done.stderr and "ulimit -n 2000" in done.stderr
-        assert target.stats()["handshakes"] == 0
+        assert target.stats()["connections"] == 0
 
 
 def test_all_agents_that_are_attached_are_in_one_table(tmp_path):
@@ -90,22 +90,19 @@ def test_the_script_is_clean_and_mends_what_the_table_names(tmp_path):
         pytest.skip("no network namespace can be made here")
     story = """
         set -eu
-        sysctl -q -w net.core.somaxconn=16 net.ipv4.tcp_max_tw_buckets=64 net.ipv4.tcp_congestion_control={bad}
+        sysctl -q -w net.core.somaxconn=16 net.ipv4.tcp_max_tw_buckets=64
         "$DOCTOR" doctor "$PLAN" --set users=2000 --set rate=4000/s --agents 1 >before.txt
         "$DOCTOR" doctor "$PLAN" --set users=2000 --set rate=4000/s --agents 1 --script >script.sh
         sh script.sh >ran.txt
         "$DOCTOR" doctor "$PLAN" --set users=2000 --set rate=4000/s --agents 1 >after.txt
         "$DOCTOR" doctor "$PLAN" --set users=2000 --set rate=4000/s --agents 1 --script >again.sh
     """
-    available = open("/proc/sys/net/ipv4/tcp_available_congestion_control").read().split()
-    story = story.format(bad="bbr" if "bbr" in available else "cubic")
     env = {**os.environ, "DOCTOR": str(BIN / "onrush"), "PLAN": str(PLAN), "ONRUSH_ETC": str(tmp_path / "etc")}
     done = subprocess.run([*words, "sh", "-c", story], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     before, after = (tmp_path / "before.txt").read_text(), (tmp_path / "after.txt").read_text()
     named = set(re.findall(r"^  (.+?)  .*  warning", before, re.MULTILINE))
     assert {"accept backlog", "sockets in TIME_WAIT"} <= named, before
-    assert ("congestion control" in named) == ("bbr" in available), before
     assert not set(re.findall(r"^  (.+?)  .*  warning", after, re.MULTILINE)) & named, after
     conf = (tmp_path / "etc/sysctl.d/90-onrush.conf").read_text()
     keys = re.findall(r"^(\S+) = ", conf, re.MULTILINE)
@@ -180,18 +177,20 @@ def test_P055_descriptors_that_run_out_in_mid_run_are_our_fault_and_make_it_inva
 def test_P052_ports_that_others_hold_are_passed_over_and_counted_and_too_many_are_our_fault(tmp_path, taken, users, code):
     address, first = "127.9.9.9", 1024
     held = []
-    try:
-        for port in range(first, first + taken):
-            one = socket.socket()
-            one.bind((address, port))
-            held.append(one)
-        with start_target("beast") as target, Cluster(tmp_path) as cluster:
+    with start_target("beast") as target, Cluster(tmp_path) as cluster:
+        try:
+            for port in range(first, first + taken):
+                held.append(socket.socket())
+                try:
+                    held[-1].bind((address, port))
+                except OSError:
+                    pass  # somebody holds it at every address, which is as good
             cluster.agent("load-1", "--source-addresses", address)
             run = cluster.run(write_plan(tmp_path, RAMP.format(port=target.port, users=users, over="100ms")))
             assert run.wait(60) == code, run.said() + run.printed()
-    finally:
-        for one in held:
-            one.close()
+        finally:
+            for one in held:
+                one.close()
     found = summary(run.results)
     assert found["counts"]["port_retries"] >= 300
     if code == 0:
@@ -248,4 +247,4 @@ def test_a_run_that_would_not_leave_the_reserve_is_refused(tmp_path):
         process, found = run_embedded(tmp_path, plan, "--memory-reserve", "100TB")
         assert process.process.returncode == 3 and found is None
         assert "keeps 100 TB free, but has" in process.said(), process.said()
-        assert target.stats()["handshakes"] == 0
+        assert target.stats()["connections"] == 0

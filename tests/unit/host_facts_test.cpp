@@ -60,6 +60,17 @@ TEST(HostFacts, MemoryAndSocketsAreReadAsTheKernelWritesThem) {
   EXPECT_THAT(facts.find(Fact::tcp_pages_max), Optional(575796u));
 }
 
+TEST(HostFacts, TheOtherCongestionControlIsOneThatNoNamespaceIsRefused) {
+  const auto other = [](std::string_view allowed) {
+    HostFacts facts;
+    read_allowed_congestion(allowed, facts);
+    return facts.congestion_other;
+  };
+  EXPECT_EQ(other("reno cubic\n"), "cubic");
+  EXPECT_EQ(other("reno bbr\n"), "reno");
+  EXPECT_EQ(other(""), "");
+}
+
 TEST(HostFacts, OnlyRootOfTheWholeHostMayPassTheFileTable) {
   const std::string_view root = "Name:\tonrush-agent\nCapEff:\t000001ffffffffff\n";
   const auto exempt = [](std::string_view status, std::string_view map) {
