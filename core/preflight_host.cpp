@@ -166,7 +166,7 @@ void backlogs(const PlanNeed& need, const HostPlace& place, const HostFacts& fac
   checks.push_back(against({"packet backlog", "net.core.netdev_max_backlog", Fact::packet_backlog,
                             static_cast<std::uint64_t>(std::ceil(packets))},
                            facts, CheckGrade::warning,
-                           "loopback drops packets, which are sent again after 0.2 s or more"));
+                           "loopback may drop packets, which are sent again after 0.2 s or more"));
 }
 
 void closing(const HostPlace& place, const HostFacts& facts, std::vector<Check>& checks) {

@@ -57,17 +57,6 @@ void read_limits(HostFacts& facts) {
   facts.set(Fact::descriptors_hard, limit.rlim_max);
 }
 
-void read_ports(HostFacts& facts) {
-  constexpr std::uint16_t kFirstPort = 1024;  // the blocks begin there
-  std::vector<std::uint16_t> ports = port_ranges(contents("/proc/sys/net/ipv4/ip_local_reserved_ports"));
-  for (const char* table : {"/proc/net/tcp", "/proc/net/tcp6"})
-    for (const std::uint16_t port : listening_ports(contents(table))) ports.push_back(port);
-  std::sort(ports.begin(), ports.end());
-  ports.erase(std::unique(ports.begin(), ports.end()), ports.end());
-  const auto above = std::lower_bound(ports.begin(), ports.end(), kFirstPort);
-  facts.set(Fact::occupied_ports, static_cast<std::uint64_t>(ports.end() - above));
-}
-
 // Each group and all above it. In a container the path is often the host's, and the mount begins at our own
 // group: then that is read.
 std::vector<std::string> groups(const std::string& mount, std::string path) {
@@ -79,19 +68,25 @@ std::vector<std::string> groups(const std::string& mount, std::string path) {
   }
 }
 
+// The statistics of a group are costly to read, and without a limit nobody needs them.
+void read_group(const std::string& limit_file, const std::string& used_file, const std::string& stat_file,
+                HostFacts& facts) {
+  constexpr std::size_t kDigitsOfNoLimit = 19;
+  const std::string limit = contents(limit_file);
+  if (limit.empty() || limit.starts_with("max") || limit.size() > kDigitsOfNoLimit) return;
+  read_cgroup_memory({limit, contents(used_file), contents(stat_file)}, facts);
+}
+
 void read_cgroups(HostFacts& facts, bool cpu) {
   const CgroupPaths paths = cgroup_paths(contents("/proc/self/cgroup"));
   for (const std::string& group : groups("/sys/fs/cgroup", paths.unified)) {
-    read_cgroup_memory({contents(group + "/memory.max"), contents(group + "/memory.current"),
-                        contents(group + "/memory.stat")},
-                       facts);
+    read_group(group + "/memory.max", group + "/memory.current", group + "/memory.stat", facts);
     if (cpu) read_cpu_quota(contents(group + "/cpu.max"), facts);
   }
   if (!paths.v1_memory.empty())
     for (const std::string& group : groups("/sys/fs/cgroup/memory", paths.v1_memory))
-      read_cgroup_memory({contents(group + "/memory.limit_in_bytes"),
-                          contents(group + "/memory.usage_in_bytes"), contents(group + "/memory.stat")},
-                         facts);
+      read_group(group + "/memory.limit_in_bytes", group + "/memory.usage_in_bytes", group + "/memory.stat",
+                 facts);
   if (cpu && !paths.v1_cpu.empty())
     for (const std::string& group : groups("/sys/fs/cgroup/cpu", paths.v1_cpu))
       read_cpu_quota(contents(group + "/cpu.cfs_quota_us") + " " + contents(group + "/cpu.cfs_period_us"),
@@ -108,9 +103,22 @@ std::string word_in(const char* sysctl) {
 }  // namespace
 
 void read_memory_facts(HostFacts& facts) {
+  // The tightest group is found anew: what it had used a second ago must not be compared with.
+  facts.set(Fact::cgroup_limit, HostFacts::kUnknown);
   read_meminfo(contents("/proc/meminfo"), facts);
   read_sockstat(contents("/proc/net/sockstat"), facts);
   read_cgroups(facts, false);
+}
+
+void read_occupied_ports(HostFacts& facts) {
+  constexpr std::uint16_t kFirstPort = 1024;  // the blocks begin there
+  std::vector<std::uint16_t> ports = port_ranges(contents("/proc/sys/net/ipv4/ip_local_reserved_ports"));
+  for (const char* table : {"/proc/net/tcp", "/proc/net/tcp6"})
+    for (const std::uint16_t port : listening_ports(contents(table))) ports.push_back(port);
+  std::sort(ports.begin(), ports.end());
+  ports.erase(std::unique(ports.begin(), ports.end()), ports.end());
+  const auto above = std::lower_bound(ports.begin(), ports.end(), kFirstPort);
+  facts.set(Fact::occupied_ports, static_cast<std::uint64_t>(ports.end() - above));
 }
 
 HostFacts read_host_facts() {
@@ -121,7 +129,6 @@ HostFacts read_host_facts() {
   read_port_range(contents("/proc/sys/net/ipv4/ip_local_port_range"), facts);
   read_tcp_mem(contents("/proc/sys/net/ipv4/tcp_mem"), facts);
   read_capabilities(contents("/proc/self/status"), contents("/proc/self/uid_map"), facts);
-  read_ports(facts);
   read_meminfo(contents("/proc/meminfo"), facts);
   read_sockstat(contents("/proc/net/sockstat"), facts);
   read_cgroups(facts, true);

@@ -73,7 +73,7 @@ TEST(Doctor, AMachineThatHoldsAgentsAndTargetCountsBothEnds) {
       examine(c1000k("1_000_000", ""), "plans/c1000k.yaml", agents_on("desk", 51, defaults()));
   EXPECT_EQ(found.worst(), CheckGrade::warning);
   expect_golden("doctor/warned.txt", render_examination(found, {}));
-  expect_golden("doctor/warned.sh", render_script(found));
+  expect_golden("doctor/warned-script.txt", render_script(found));
 }
 
 TEST(Doctor, WhatCannotRunIsRefusedWithTheWayOutOfEachMachine) {
@@ -90,7 +90,7 @@ TEST(Doctor, WhatCannotRunIsRefusedWithTheWayOutOfEachMachine) {
       examine(c1000k("500k", "ws://198.51.100.5:8088/broadcast"), "plans/c1000k.yaml", agents);
   EXPECT_EQ(found.worst(), CheckGrade::refused);
   expect_golden("doctor/refused.txt", render_examination(found, {}));
-  expect_golden("doctor/refused.sh", render_script(found));
+  expect_golden("doctor/refused-script.txt", render_script(found));
 }
 
 TEST(Doctor, AMachineThatHasAllIsToldSoAndItsScriptSetsNothing) {
