@@ -212,7 +212,6 @@ void ControlLink::heard(const FromCoordinator& message) {
 // What was set on the command line stays.
 void ControlLink::look_at_host() {
   HostFacts facts = read_host_facts();
-  if (const auto ports = settings_.facts.find(Fact::occupied_ports)) facts.set(Fact::occupied_ports, *ports);
   if (const auto reserve = settings_.facts.find(Fact::memory_reserve))
     facts.set(Fact::memory_reserve, *reserve);
   settings_.facts = facts;
@@ -229,7 +228,6 @@ void ControlLink::prepare(const Prepare& message) {
   spdlog::info("run {}: share {} of {}", message.run, message.share.index + 1, message.share.count);
   run_.reset();
   look_at_host();
-  read_occupied_ports(settings_.facts);
   auto run = AgentRun::prepare(message, settings_, [](std::uint32_t) { return EpollNetwork::make(); });
   if (!run) {
     for (const std::string& reason : run.error()) spdlog::error("{}", reason);

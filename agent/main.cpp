@@ -110,7 +110,6 @@ int main(int argc, char** argv) {
               .descriptor_limit = raise_descriptor_limit(),
               .source_addresses = {},
               .facts = read_host_facts()};
-  read_occupied_ports(hello.facts);
   if (memory_reserve != 0) hello.facts.set(Fact::memory_reserve, memory_reserve);
   if (!source_addresses.empty()) hello.source_addresses.push_back(source_addresses);
   const AgentSettings settings{.workers = workers,

@@ -7,7 +7,6 @@
 #include <cerrno>
 
 #include "core/check.h"
-#include "core/host_facts.h"
 
 namespace onrush {
 namespace {

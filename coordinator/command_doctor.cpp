@@ -25,7 +25,6 @@ std::vector<Hello> local_agents(const Plan& plan, std::uint32_t wanted) {
   agent.boot_id = boot_id();
   agent.descriptor_limit = raise_descriptor_limit();
   agent.facts = read_host_facts();
-  read_occupied_ports(agent.facts);
   std::vector<Hello> agents(wanted != 0 ? wanted : agents_for(plan), agent);
   std::uint32_t number = 0;
   for (Hello& one : agents) {

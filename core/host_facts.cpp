@@ -143,41 +143,6 @@ void read_capabilities(std::string_view status, std::string_view uid_map, HostFa
   facts.set(Fact::file_max_exempt, whole_host && (effective >> kSysAdmin & 1) != 0 ? 1 : 0);
 }
 
-std::vector<std::uint16_t> listening_ports(std::string_view table) {
-  constexpr std::string_view kListen = "0A";
-  std::vector<std::uint16_t> ports;
-  std::istringstream lines{std::string{table}};
-  std::string line;
-  std::getline(lines, line);  // the heading
-  while (std::getline(lines, line)) {
-    std::istringstream fields{line};
-    std::string number, local, remote, state;
-    fields >> number >> local >> remote >> state;
-    const std::size_t colon = local.rfind(':');
-    if (state != kListen || colon == std::string::npos) continue;
-    std::uint16_t port = 0;
-    std::from_chars(local.data() + colon + 1, local.data() + local.size(), port, 16);
-    ports.push_back(port);
-  }
-  return ports;
-}
-
-std::vector<std::uint16_t> port_ranges(std::string_view text) {
-  constexpr std::uint64_t kTopPort = 65'535;
-  std::vector<std::uint16_t> ports;
-  std::istringstream list{std::string{text}};
-  for (std::string range; std::getline(list, range, ',');) {
-    while (!range.empty() && (range.back() == '\n' || range.back() == ' ')) range.pop_back();
-    const std::size_t dash = range.find('-');
-    const auto first = number_in(std::string_view{range}.substr(0, dash));
-    const auto last = dash == std::string::npos ? first : number_in(std::string_view{range}.substr(dash + 1));
-    if (!first || !last) continue;
-    for (std::uint64_t port = *first; port <= std::min(*last, kTopPort); ++port)
-      ports.push_back(static_cast<std::uint16_t>(port));
-  }
-  return ports;
-}
-
 CgroupPaths cgroup_paths(std::string_view text) {
   CgroupPaths paths;
   std::istringstream lines{std::string{text}};

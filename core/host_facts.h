@@ -97,11 +97,6 @@ void read_allowed_congestion(std::string_view text, HostFacts& facts);
 /// /proc/self/status and /proc/self/uid_map: root of a user namespace is not root of the host.
 void read_capabilities(std::string_view status, std::string_view uid_map, HostFacts& facts);
 
-/// Local ports that listen, from /proc/net/tcp or tcp6.
-[[nodiscard]] std::vector<std::uint16_t> listening_ports(std::string_view table);
-/// "8080,9000-9010", as in ip_local_reserved_ports.
-[[nodiscard]] std::vector<std::uint16_t> port_ranges(std::string_view text);
-
 /// Where this process's control groups lie, from /proc/self/cgroup: paths below the mount; "" = there is
 /// none.
 struct CgroupPaths {

@@ -11,6 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "proto/listening_sockets.h"
+
 namespace onrush {
 
 std::int64_t monotonic_ns() noexcept {
@@ -55,6 +57,13 @@ void read_limits(HostFacts& facts) {
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   facts.set(Fact::descriptors_soft, limit.rlim_cur);
   facts.set(Fact::descriptors_hard, limit.rlim_max);
+}
+
+void read_ports(HostFacts& facts) {
+  constexpr std::uint16_t kFirstPort = 1024;  // the blocks begin there
+  const std::vector<std::uint16_t> ports = occupied_ports();
+  const auto above = std::lower_bound(ports.begin(), ports.end(), kFirstPort);
+  facts.set(Fact::occupied_ports, static_cast<std::uint64_t>(ports.end() - above));
 }
 
 // Each group and all above it. In a container the path is often the host's, and the mount begins at our own
@@ -110,17 +119,6 @@ void read_memory_facts(HostFacts& facts) {
   read_cgroups(facts, false);
 }
 
-void read_occupied_ports(HostFacts& facts) {
-  constexpr std::uint16_t kFirstPort = 1024;  // the blocks begin there
-  std::vector<std::uint16_t> ports = port_ranges(contents("/proc/sys/net/ipv4/ip_local_reserved_ports"));
-  for (const char* table : {"/proc/net/tcp", "/proc/net/tcp6"})
-    for (const std::uint16_t port : listening_ports(contents(table))) ports.push_back(port);
-  std::sort(ports.begin(), ports.end());
-  ports.erase(std::unique(ports.begin(), ports.end()), ports.end());
-  const auto above = std::lower_bound(ports.begin(), ports.end(), kFirstPort);
-  facts.set(Fact::occupied_ports, static_cast<std::uint64_t>(ports.end() - above));
-}
-
 HostFacts read_host_facts() {
   HostFacts facts;
   read_limits(facts);
@@ -129,6 +127,7 @@ HostFacts read_host_facts() {
   read_port_range(contents("/proc/sys/net/ipv4/ip_local_port_range"), facts);
   read_tcp_mem(contents("/proc/sys/net/ipv4/tcp_mem"), facts);
   read_capabilities(contents("/proc/self/status"), contents("/proc/self/uid_map"), facts);
+  read_ports(facts);
   read_meminfo(contents("/proc/meminfo"), facts);
   read_sockstat(contents("/proc/net/sockstat"), facts);
   read_cgroups(facts, true);

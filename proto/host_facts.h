@@ -24,10 +24,8 @@ inline constexpr std::uint64_t kLeastDescriptors = 32;
 /// numbers, and what is logged would be written into them. First thing in main.
 void hold_standard_descriptors() noexcept;
 
-/// Everything but the occupied ports, read from /proc and /sys; what cannot be read stays unknown.
+/// Everything, read from /proc and /sys; what cannot be read stays unknown.
 [[nodiscard]] HostFacts read_host_facts();
-/// Apart, as the kernel's table of sockets is long while there are many.
-void read_occupied_ports(HostFacts& facts);
 /// Only what core/memory_left needs: cheap enough for each second.
 void read_memory_facts(HostFacts& facts);
 

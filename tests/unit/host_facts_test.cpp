@@ -7,8 +7,6 @@
 namespace onrush {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
 using testing::Optional;
 
 constexpr std::optional<std::uint64_t> kUnknown = std::nullopt;
@@ -82,18 +80,6 @@ TEST(HostFacts, OnlyRootOfTheWholeHostMayPassTheFileTable) {
   EXPECT_THAT(exempt(root, "         0       1000          1\n"), Optional(0u)) << "of a user namespace";
   EXPECT_THAT(exempt("CapEff:\t00000000a80425fb\n", "0 0 4294967295\n"), Optional(0u)) << "a container";
   EXPECT_EQ(exempt("Name:\tx\n", "0 0 4294967295\n"), kUnknown);
-}
-
-TEST(HostFacts, PortsThatListenOrAreReservedAreListed) {
-  EXPECT_THAT(listening_ports("  sl  local_address rem_address   st tx_queue\n"
-                              "   0: 0100007F:1F98 00000000:0000 0A 00000000\n"
-                              "   1: 0100007F:1F99 0100007F:0050 01 00000000\n"
-                              "   2: 00000000:0050 00000000:0000 0A 00000000\n"),
-              ElementsAre(8088, 80));
-  EXPECT_THAT(listening_ports(""), IsEmpty());
-  EXPECT_THAT(port_ranges("8080,9000-9002\n"), ElementsAre(8080, 9000, 9001, 9002));
-  EXPECT_THAT(port_ranges("\n"), IsEmpty());
-  EXPECT_THAT(port_ranges("65534-99999,x"), ElementsAre(65534, 65535));
 }
 
 TEST(HostFacts, TheTightestControlGroupCounts) {
