@@ -13,6 +13,7 @@
 
 #include "agent/collector.h"
 #include "agent/worker.h"
+#include "core/health.h"
 #include "core/plan_yaml.h"
 #include "core/preflight.h"
 
@@ -24,8 +25,6 @@ constexpr std::uint32_t kSparePlaces = 64;
 // Of n agents: how far their snapshots of a second are spread, and for each of a few.
 constexpr std::int64_t kSpread_ns = 500'000'000;
 constexpr std::int64_t kSpreadOfOne_ns = 10'000'000;
-// The kernel's default range, if ports are left to it.
-constexpr std::uint64_t kKernelPorts = 28'232;
 
 // A name may have addresses of both families (localhost nearly always has); the source addresses decide.
 int family_of(const SourceBlock& source) {
@@ -84,28 +83,29 @@ Places places_of(const Plan& plan, Share worker_share, std::uint64_t descriptors
   return places;
 }
 
-std::vector<std::string> check_limits(const Prepare& prepare, const Plan& plan, const AgentSettings& settings,
-                                      const Endpoint& target) {
-  AgentNeed need;
-  need.agent = settings.name;
-  const double arrivals = std::ceil(peak_arrival_sessions(plan));
-  need.connections =
-      peak_users(plan, prepare.share) + static_cast<std::uint64_t>(std::ceil(arrivals / prepare.share.count));
-  need.peak = peak_users(plan) + static_cast<std::uint64_t>(arrivals);
+std::vector<Check> check_limits(const Prepare& prepare, const Plan& plan, const AgentSettings& settings,
+                                const Endpoint& target) {
+  const PlanNeed need = need_of(plan, prepare.plan.file);
+  AgentPlace place = place_of(plan, need, prepare.share, prepare.source);
+  place.agent = settings.name;
+  place.descriptor_limit = settings.descriptor_limit;
+  place.loopback = target.is_loopback();
+  HostPlace host;
+  host.host = settings.host;
+  host.agents = std::max(prepare.agents_on_host, 1U);
   // Shares differ by one, so the product may be a little more than there is.
-  need.connections_on_host = std::min(need.connections * std::max(prepare.agents_on_host, 1U), need.peak);
-  need.plan_file = prepare.plan.file;
-  AgentLimits limits;
-  limits.descriptor_limit = settings.descriptor_limit;
-  limits.source_addresses = std::max<std::size_t>(prepare.source.addresses.size(), 1);
-  limits.ports_per_address = prepare.source.first_port == 0
-                                 ? kKernelPorts
-                                 : std::uint64_t{prepare.source.last_port} - prepare.source.first_port + 1;
-  limits.memory_available_bytes = settings.memory_available_bytes != 0
-                                      ? settings.memory_available_bytes
-                                      : std::numeric_limits<std::int64_t>::max();
-  limits.target_on_host = target.is_loopback();
-  return preflight(need, limits);
+  host.connections = std::min(place.connections * host.agents, need.peak);
+  host.target_here = place.loopback || (settings.threads && is_own_address(target));
+  std::vector<Check> checks = check_agent(need, place, settings.facts);
+  for (Check& check : check_host(need, host, settings.facts)) checks.push_back(std::move(check));
+  return checks;
+}
+
+std::vector<std::string> described(const std::vector<Check>& checks, CheckGrade grade) {
+  std::vector<std::string> texts;
+  for (const Check& check : checks)
+    if (check.grade == grade) texts.push_back(describe(check));
+  return texts;
 }
 
 }  // namespace
@@ -126,6 +126,7 @@ struct AgentRun::Parts {
   std::vector<std::uint16_t> occupied;  ///< ports that are not to be bound
   std::uint32_t settled_told = 0;       ///< stages told as settled: all less than this
   std::uint64_t capacity = 0;
+  std::vector<std::string> warnings;
   bool started = false;
   std::int64_t start_ns = 0;
   Share share{0, 1};
@@ -147,12 +148,14 @@ Expected<std::unique_ptr<AgentRun>, std::vector<std::string>> AgentRun::prepare(
   if (!plan) return Unexpected{std::vector{render(prepare.plan.file, plan.error())}};
   const auto target = resolve(plan->target, family_of(prepare.source));
   if (!target) return Unexpected{std::vector{target.error()}};
-  std::vector<std::string> reasons = check_limits(prepare, *plan, settings, target.value());
+  const std::vector<Check> checks = check_limits(prepare, *plan, settings, target.value());
+  std::vector<std::string> reasons = described(checks, CheckGrade::refused);
   if (settings.threads)
     if (std::optional<std::string> foreign = foreign_address(prepare.source)) reasons.push_back(*foreign);
   if (!reasons.empty()) return Unexpected{reasons};
   auto parts = Parts::make(prepare, std::move(*plan), target.value(), settings, make_network);
   if (!parts) return Unexpected{std::vector{parts.error()}};
+  (*parts)->warnings = described(checks, CheckGrade::warning);
   return std::unique_ptr<AgentRun>{new AgentRun{std::move(*parts)}};
 }
 
@@ -168,7 +171,8 @@ Expected<std::unique_ptr<AgentRun::Parts>, std::string> AgentRun::Parts::make(
   for (std::uint32_t w = 0; w < settings.workers; ++w)
     if (auto added = parts->add_worker(prepare, settings, w, make_network); !added)
       return Unexpected{added.error()};
-  if (settings.watch_host) parts->watch = std::make_unique<SelfWatch>();
+  if (settings.watch_host || settings.look_at_memory)
+    parts->watch = std::make_unique<SelfWatch>(settings.watch_host, settings.facts, settings.look_at_memory);
   std::vector<Recorder*> recorders;
   for (const RunningWorker& running : parts->workers) recorders.push_back(&running.worker->recorder());
   parts->collector = std::make_unique<Collector>(std::move(recorders), parts->watch.get());
@@ -235,6 +239,7 @@ AgentRun::~AgentRun() {
 }
 
 std::uint64_t AgentRun::capacity() const noexcept { return parts_->capacity; }
+const std::vector<std::string>& AgentRun::warnings() const noexcept { return parts_->warnings; }
 
 void AgentRun::start(std::int64_t local_start_ns) {
   parts_->started = true;
@@ -273,8 +278,12 @@ std::vector<FromAgent> AgentRun::poll(std::int64_t local_now_ns) {
     if (parts_->program->stages[settled - 1].end != StageEnd::after_length)
       messages.emplace_back(StageSettled{settled - 1});
   }
-  for (Snapshot& snapshot : parts_->collector->collect(parts_->seconds_to_tell(local_now_ns)))
+  for (Snapshot& snapshot : parts_->collector->collect(parts_->seconds_to_tell(local_now_ns))) {
+    // At once: the coordinator stops the others when it hears of it, and may itself be slow for want of
+    // memory.
+    if (nears_end_of_memory(snapshot.health)) stop();
     messages.emplace_back(std::move(snapshot));
+  }
   return messages;
 }
 

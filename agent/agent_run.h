@@ -22,12 +22,15 @@ class Worker;
 
 /// What the process allows, apart from the plan.
 struct AgentSettings {
-  std::uint32_t workers = 1;                 ///< threads, >= 1
-  std::uint64_t descriptor_limit = 1024;     ///< of this process (RLIMIT_NOFILE)
-  std::uint64_t memory_available_bytes = 0;  ///< 0 = unknown, then it is not checked
-  bool threads = true;                       ///< false: the caller turns each worker (simulation)
-  bool watch_host = true;                    ///< read /proc each second for Health; false in the simulation
-  std::string name = "this agent";           ///< in reasons
+  std::uint32_t workers = 1;              ///< threads, >= 1
+  std::uint64_t descriptor_limit = 1024;  ///< of this process (RLIMIT_NOFILE)
+  HostFacts facts = {};                   ///< of now; what is unknown is not checked
+  bool threads = true;                    ///< false: the caller turns each worker (simulation)
+  bool watch_host = true;                 ///< read /proc each second for Health; false in the simulation
+  std::string name = "this agent";        ///< in reasons
+  std::string host = "this host";         ///< in reasons
+  /// Reads what core/memory_left needs; called each second on the link's thread. None: not watched.
+  std::function<void(HostFacts&)> look_at_memory{};
   std::function<std::vector<std::uint16_t>()> occupied_ports{};  ///< not to be bound; asked in prepare()
   std::function<void()> on_news{};  ///< called on a worker's thread when a stage has settled or it is done
 };
@@ -44,6 +47,8 @@ class AgentRun {
 
   /// Sessions that it can hold at once.
   [[nodiscard]] std::uint64_t capacity() const noexcept;
+  /// What the preflight found that will distort the figures.
+  [[nodiscard]] const std::vector<std::string>& warnings() const noexcept;
 
   /// The run begins at this instant (which may lie ahead). Once.
   void start(std::int64_t local_start_ns);
@@ -61,6 +66,7 @@ class AgentRun {
   /// The link was cut: poll() gives every snapshot again that was not acknowledged, oldest first.
   void resend();
 
+  /// Closes everything in order by itself if the host's memory nears its end.
   /// What there is to tell: StageSettled (once a stage) and Snapshots (each second, those of a run's agents
   /// spread over up to half a second so that a host full of them does not stumble at each full one).
   [[nodiscard]] std::vector<FromAgent> poll(std::int64_t local_now_ns);

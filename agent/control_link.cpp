@@ -29,6 +29,8 @@ constexpr std::chrono::seconds kDialPatience = 60s;
 // keep to itself is noticed at once.
 constexpr std::chrono::milliseconds kPollInterval = 100ms;
 constexpr std::int64_t kProbeInterval_ns = 1'000'000'000;
+// Between runs, so that `onrush doctor` sees the machine as it is; ours is read again before each run.
+constexpr std::int64_t kFactsInterval_ns = 5'000'000'000;
 // The first probes come fast, so that the offset is good before the first start instant.
 constexpr int kFastProbes = 8;
 constexpr std::chrono::seconds kCloseDeadline = 60s;
@@ -112,7 +114,8 @@ ControlLink::ControlLink(std::string coordinator, Hello hello, AgentSettings set
     : coordinator_{std::move(coordinator)},
       hello_{std::move(hello)},
       settings_{std::move(settings)},
-      end_{end} {}
+      end_{end},
+      looked_ns_{monotonic_ns()} {}
 
 ControlLink::~ControlLink() = default;
 
@@ -153,6 +156,7 @@ int ControlLink::serve_attached() {
     }
     if (stream_->is_over()) return leave();
     probe(monotonic_ns());
+    tell_facts(monotonic_ns());
     poll();
   }
   spdlog::info("told to end");
@@ -205,16 +209,32 @@ void ControlLink::heard(const FromCoordinator& message) {
       message);
 }
 
+// What was set on the command line stays.
+void ControlLink::look_at_host() {
+  HostFacts facts = read_host_facts();
+  if (const auto reserve = settings_.facts.find(Fact::memory_reserve))
+    facts.set(Fact::memory_reserve, *reserve);
+  settings_.facts = facts;
+  looked_ns_ = monotonic_ns();
+}
+
+void ControlLink::tell_facts(std::int64_t now_ns) {
+  if (run_ || now_ns - looked_ns_ < kFactsInterval_ns) return;
+  look_at_host();
+  send(settings_.facts);
+}
+
 void ControlLink::prepare(const Prepare& message) {
   spdlog::info("run {}: share {} of {}", message.run, message.share.index + 1, message.share.count);
   run_.reset();
+  look_at_host();
   auto run = AgentRun::prepare(message, settings_, [](std::uint32_t) { return EpollNetwork::make(); });
   if (!run) {
     for (const std::string& reason : run.error()) spdlog::error("{}", reason);
     return send(Refused{run.error()});
   }
   run_ = std::move(*run);
-  send(Ready{run_->capacity()});
+  send(Ready{run_->capacity(), run_->warnings()});
 }
 
 void ControlLink::send(const FromAgent& message) {

@@ -36,6 +36,8 @@ class ControlLink {
   void heard(const FromCoordinator& message);
   void prepare(const Prepare& message);
   void send(const FromAgent& message);
+  void look_at_host();
+  void tell_facts(std::int64_t now_ns);
   void probe(std::int64_t now_ns);
   void poll();
   void close_in_order();
@@ -45,6 +47,7 @@ class ControlLink {
   Hello hello_;
   AgentSettings settings_;
   const std::atomic<bool>& end_;
+  std::int64_t looked_ns_;  ///< at the host's facts
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<AgentRun> run_;
 };

@@ -51,6 +51,7 @@ int main(int argc, char** argv) {
   std::string name = host_name() + "-" + std::to_string(getpid());
   std::string source_addresses;
   std::uint32_t workers = 1;
+  std::uint64_t memory_reserve = 0;
   bool quiet = false;
   app.add_option("--coordinator", coordinator, "HOST:PORT to attach to")->capture_default_str();
   app.add_option("--name", name, "how reports call this agent (default: host and process)");
@@ -59,6 +60,9 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--source-addresses", source_addresses,
                  "local addresses to connect from: 10.0.0.1-10.0.0.20,10.0.1.0/28");
+  app.add_option("--memory-reserve", memory_reserve,
+                 "bytes of the host's memory to leave free: 500MB (default: a twenty-fifth)")
+      ->transform(CLI::AsSizeValue{true});
   app.add_flag("--quiet", quiet, "log only errors");
   try {
     app.parse(argc, argv);
@@ -104,13 +108,16 @@ int main(int argc, char** argv) {
               .cores = std::thread::hardware_concurrency(),
               .workers = workers,
               .descriptor_limit = raise_descriptor_limit(),
-              .memory_available_bytes = memory_available_bytes(),
-              .source_addresses = {}};
+              .source_addresses = {},
+              .facts = read_host_facts()};
+  if (memory_reserve != 0) hello.facts.set(Fact::memory_reserve, memory_reserve);
   if (!source_addresses.empty()) hello.source_addresses.push_back(source_addresses);
   const AgentSettings settings{.workers = workers,
                                .descriptor_limit = hello.descriptor_limit,
-                               .memory_available_bytes = hello.memory_available_bytes,
+                               .facts = hello.facts,
                                .name = name,
+                               .host = hello.host,
+                               .look_at_memory = read_memory_facts,
                                .occupied_ports = occupied_ports};
   return ControlLink{coordinator, hello, settings, end_asked}.serve();
 }

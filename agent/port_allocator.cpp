@@ -84,15 +84,27 @@ Endpoint PortAllocator::endpoint_of(Ticket ticket) const noexcept {
   return endpoint;
 }
 
+namespace {
+
+// 0 or what bind() says to any port of the address.
+int error_of_binding(Endpoint endpoint) {
+  endpoint.set_port(0);
+  const int descriptor = socket(endpoint.family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (descriptor < 0) return errno;
+  const int error = bind(descriptor, endpoint.address(), endpoint.length()) == 0 ? 0 : errno;
+  close(descriptor);
+  return error;
+}
+
+}  // namespace
+
+bool is_own_address(const Endpoint& endpoint) { return error_of_binding(endpoint) == 0; }
+
 std::optional<std::string> foreign_address(const SourceBlock& block) {
   for (const std::string& address : block.addresses) {
     const auto endpoint = Endpoint::from_text(address, 0, AF_UNSPEC);
     if (!endpoint || endpoint->family() == AF_UNSPEC) continue;  // not our question, or left to the route
-    const int descriptor = socket(endpoint->family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (descriptor < 0) continue;
-    const int error = bind(descriptor, endpoint->address(), endpoint->length()) == 0 ? 0 : errno;
-    close(descriptor);
-    if (error == EADDRNOTAVAIL)
+    if (error_of_binding(*endpoint) == EADDRNOTAVAIL)
       return fmt::format(
           "cannot run: source address {} is no address of this host\n"
           "  see what it has: ip address",

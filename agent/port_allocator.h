@@ -57,4 +57,7 @@ class PortAllocator {
 /// What is wrong if an address of `block` is none of this host, on which every connection from it would fail.
 [[nodiscard]] std::optional<std::string> foreign_address(const SourceBlock& block);
 
+/// The address is one of this host's.
+[[nodiscard]] bool is_own_address(const Endpoint& endpoint);
+
 }  // namespace onrush

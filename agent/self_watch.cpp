@@ -8,6 +8,9 @@
 #include <iterator>
 #include <sstream>
 #include <string>
+#include <utility>
+
+#include "core/memory_left.h"
 
 namespace onrush {
 namespace {
@@ -91,9 +94,20 @@ SoftnetCounters softnet_counters_in(std::string_view table) {
   return sum;
 }
 
-SelfWatch::SelfWatch() : before_{read_host()} {}
+SelfWatch::SelfWatch(bool host, HostFacts facts, LookAtMemory look_at_memory)
+    : host_{host}, facts_{std::move(facts)}, look_at_memory_{std::move(look_at_memory)} {
+  if (host_) before_ = read_host();
+}
 
 void SelfWatch::look(Health& health) {
+  if (look_at_memory_) {
+    look_at_memory_(facts_);
+    if (const auto left = memory_left(facts_)) {
+      health.memory_left_bytes = *left;
+      health.memory_reserve_bytes = memory_reserve(facts_);
+    }
+  }
+  if (!host_) return;
   const HostCounters now = read_host();
   const std::uint64_t ticks = since(now.cpu_ticks, before_.cpu_ticks);
   if (ticks > 0)

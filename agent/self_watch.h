@@ -6,8 +6,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string_view>
 
+#include "core/host_facts.h"
 #include "core/snapshot.h"
 
 namespace onrush {
@@ -40,12 +42,17 @@ struct SoftnetCounters {
 
 class SelfWatch {
  public:
-  SelfWatch();
+  using LookAtMemory = std::function<void(HostFacts&)>;
+  /// `host`: the counters of /proc. `look_at_memory` brings `facts` up to date; none: memory is not watched.
+  SelfWatch(bool host, HostFacts facts, LookAtMemory look_at_memory);
   /// Fills in what concerns host and process since the call before.
   void look(Health& health);
 
  private:
+  bool host_;
   HostCounters before_;
+  HostFacts facts_;
+  LookAtMemory look_at_memory_;
 };
 
 }  // namespace onrush

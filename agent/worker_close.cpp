@@ -53,6 +53,7 @@ void Worker::fail_connection(Session& session, const FrameError& error) {
 
 void Worker::lose_connection(Session& session, const Failure& failure) {
   note_failure(session, failure);
+  if (is_own_limit(failure)) count(session, Counter::own_lost);
   session.set(kLost);
   connection_ended(session);
 }

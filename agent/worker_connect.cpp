@@ -68,6 +68,7 @@ void Worker::connect(Session& session, const ConnectStep& step, std::int64_t due
 
 // A descriptor, -kNoPort or -errno.
 Network::Begun Worker::open_socket(Session& session) {
+  Network::Begun last{-kNoPort};
   for (int tries = 0; tries < kPortsTried; ++tries) {
     const auto taken = ports_.take();
     if (!taken) break;
@@ -79,9 +80,11 @@ Network::Begun Worker::open_socket(Session& session) {
       return begun;
     }
     ports_.give_back(taken->ticket);
+    last = begun;
     if (begun.descriptor != -EADDRINUSE && begun.descriptor != -EADDRNOTAVAIL) return begun;
+    count(session, Counter::port_retries);
   }
-  return {-kNoPort};
+  return last;
 }
 
 void Worker::connected(Session& session) {
@@ -165,6 +168,7 @@ void Worker::opened(Session& session) {
 
 void Worker::attempt_failed(Session& session, const Failure& failure, std::string_view sample) {
   count(session, Counter::failed);
+  if (is_own_limit(failure)) count(session, Counter::own_failed);
   recorder_.time(session.scenario, Time::failed_handshake, now_ns_ - session.begun_ns);
   note_failure(session, failure, sample);
   close_socket(session);

@@ -1,12 +1,15 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <limits>
+
 #include "coordinator/check.h"
 #include "coordinator/commands.h"
 #include "coordinator/plan_file.h"
 #include "coordinator/show.h"
 #include "coordinator/terminal.h"
 #include "core/address.h"
+#include "core/memory_left.h"
 #include "core/source_block.h"
 #include "core/verdict.h"
 #include "proto/host_facts.h"
@@ -20,10 +23,12 @@ int check_command(const PlanArguments& arguments) {
     return kExitBadPlan;
   }
   const SourceBlock block = deal_source_blocks({Hello{}}, file->plan.target.host).front();
-  const CheckFacts facts{.descriptor_limit = raise_descriptor_limit(),
-                         .ports_per_address = std::uint64_t{1} + block.last_port - block.first_port,
-                         .memory_available_bytes = memory_available_bytes(),
-                         .target_on_host = is_loopback(file->plan.target.host)};
+  const CheckFacts facts{
+      .descriptor_limit = raise_descriptor_limit(),
+      .ports_per_address = std::uint64_t{1} + block.last_port - block.first_port,
+      .memory_available_bytes =
+          memory_left(read_host_facts()).value_or(std::numeric_limits<std::int64_t>::max()),
+      .target_on_host = is_loopback(file->plan.target.host)};
   fmt::print("{}", render_check(file->plan, facts));
   return 0;
 }

@@ -23,15 +23,12 @@
 #include "coordinator/summary_view.h"
 #include "coordinator/terminal.h"
 #include "core/address.h"
-#include "core/preflight.h"
-#include "core/timeline.h"
 #include "core/verdict.h"
 #include "proto/host_facts.h"
 
 namespace onrush {
 namespace {
 
-constexpr std::uint32_t kMostAgents = 1000;
 constexpr const char* kResults = "onrush-results";
 constexpr const char* kHttpDefault = "127.0.0.1:7080";
 constexpr std::chrono::seconds kLastPatience{3};
@@ -155,20 +152,14 @@ Expected<Embedded, std::string> embed(const RunArguments& arguments, std::uint32
     coordinator = Coordinator::start(settings);
   }
   if (!coordinator) return Unexpected{coordinator.error()};
-  auto local = LocalAgents::start(agents, arguments.workers, (*coordinator)->control_address());
+  auto local = LocalAgents::start(
+      {.count = agents, .workers = arguments.workers, .memory_reserve = arguments.memory_reserve},
+      (*coordinator)->control_address());
   if (!local) return Unexpected{local.error()};
   Embedded embedded;
   embedded.coordinator = std::move(*coordinator);
   embedded.agents.emplace(std::move(*local));
   return embedded;
-}
-
-// Enough for the peak by the limit that agents started here have. If no number would do (a tiny ulimit), one:
-// it is the one that refuses, with the remedy.
-std::uint32_t agents_for(const Plan& plan) {
-  const double peak = static_cast<double>(peak_users(plan)) + peak_arrival_sessions(plan);
-  const std::uint32_t agents = agents_needed(static_cast<std::uint64_t>(peak), raise_descriptor_limit());
-  return std::clamp(agents, 1U, kMostAgents);
 }
 
 // A coordinator that stands still or is out of reach must not keep its user waiting after a second Ctrl-C.

@@ -26,10 +26,19 @@ struct RunArguments {
   std::string http;           ///< "" = the default, or any free port if that is taken
   std::string out;            ///< "" = onrush-results/<run>
   bool quiet = false;
+  std::uint64_t memory_reserve = 0;  ///< bytes that local agents leave free; 0: their own rule
 };
 int run_command(const RunArguments& arguments, SignalWatch& signals);
 
 int check_command(const PlanArguments& arguments);
+
+struct DoctorArguments {
+  PlanArguments plan;
+  std::uint32_t agents = 0;  ///< 0: as many as `onrush run` would take
+  std::string coordinator;   ///< "" = this host
+  bool script = false;
+};
+int doctor_command(const DoctorArguments& arguments);
 
 struct CoordinatorArguments {
   std::string listen = "127.0.0.1:7070";

@@ -35,6 +35,11 @@ std::optional<std::string> Fleet::introduce(AgentId id, const Hello& hello) {
   return std::nullopt;
 }
 
+void Fleet::told(AgentId id, const HostFacts& facts) {
+  const auto found = agents_.find(id);
+  if (found != agents_.end() && found->second.hello) found->second.hello->facts = facts;
+}
+
 const Hello* Fleet::hello(AgentId id) const {
   const auto found = agents_.find(id);
   return found == agents_.end() || !found->second.hello ? nullptr : &*found->second.hello;

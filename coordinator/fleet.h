@@ -31,6 +31,9 @@ class Fleet {
   /// Takes an agent's first words. Error: why it is not let in (version, a name that is taken).
   std::optional<std::string> introduce(AgentId id, const Hello& hello);
 
+  /// What its machine allows has been read anew.
+  void told(AgentId id, const HostFacts& facts);
+
   [[nodiscard]] const Hello* hello(AgentId id) const;     ///< null if it is gone or has not said who it is
   [[nodiscard]] std::vector<AgentId> introduced() const;  ///< in the order of attachment
   [[nodiscard]] const AgentLink* link(AgentId id) const;

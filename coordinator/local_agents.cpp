@@ -11,6 +11,10 @@
 #include <thread>
 #include <utility>
 
+#include "core/preflight.h"
+#include "core/timeline.h"
+#include "proto/host_facts.h"
+
 extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX declares it nowhere
 
 namespace onrush {
@@ -47,15 +51,28 @@ int spawn(const std::string& program, std::vector<std::string> arguments, pid_t&
 
 }  // namespace
 
-Expected<LocalAgents, std::string> LocalAgents::start(std::uint32_t count, std::uint32_t workers,
+std::uint32_t agents_for(const Plan& plan) {
+  return std::clamp(agents_needed(peak_sockets(plan), raise_descriptor_limit()), 1U, kMostLocalAgents);
+}
+
+Expected<LocalAgents, std::string> LocalAgents::start(const Options& options,
                                                       const std::string& coordinator) {
   const Expected<std::string, std::string> program = agent_program();
   if (!program) return Unexpected{program.error()};
   LocalAgents agents;
-  for (std::uint32_t i = 1; i <= count; ++i) {
-    std::vector<std::string> arguments{
-        *program,    "--coordinator",        coordinator, "--name", fmt::format("agent-{}", i), "--quiet",
-        "--workers", std::to_string(workers)};
+  for (std::uint32_t i = 1; i <= options.count; ++i) {
+    std::vector<std::string> arguments{*program,
+                                       "--coordinator",
+                                       coordinator,
+                                       "--name",
+                                       fmt::format("agent-{}", i),
+                                       "--quiet",
+                                       "--workers",
+                                       std::to_string(options.workers)};
+    if (options.memory_reserve != 0) {
+      arguments.emplace_back("--memory-reserve");
+      arguments.push_back(std::to_string(options.memory_reserve));
+    }
     pid_t pid = 0;
     if (const int error = spawn(*program, std::move(arguments), pid); error != 0)
       return Unexpected{fmt::format("cannot start {}: {}", *program, std::strerror(error))};

@@ -12,15 +12,26 @@
 #include <vector>
 
 #include "core/expected.h"
+#include "core/plan.h"
 
 namespace onrush {
 
+inline constexpr std::uint32_t kMostLocalAgents = 1000;
+
+/// Enough for the plan's peak by the limit that agents started here have. If no number would do (a tiny
+/// ulimit), one: it is the one that refuses, with the remedy.
+[[nodiscard]] std::uint32_t agents_for(const Plan& plan);
+
 class LocalAgents {
  public:
-  /// Starts `count` agents named agent-1, agent-2, ... that attach to `coordinator` (HOST:PORT).
+  struct Options {
+    std::uint32_t count = 1;
+    std::uint32_t workers = 1;
+    std::uint64_t memory_reserve = 0;  ///< bytes; 0: the agents' own rule
+  };
+  /// Starts agents named agent-1, agent-2, ... that attach to `coordinator` (HOST:PORT).
   /// Error: onrush-agent is not beside this program, or cannot be started.
-  static Expected<LocalAgents, std::string> start(std::uint32_t count, std::uint32_t workers,
-                                                  const std::string& coordinator);
+  static Expected<LocalAgents, std::string> start(const Options& options, const std::string& coordinator);
   LocalAgents(LocalAgents&& other) noexcept;
   LocalAgents& operator=(LocalAgents&&) = delete;
   /// Ends what still runs: SIGTERM, and SIGKILL after three seconds.

@@ -58,12 +58,29 @@ int main(int argc, char** argv) {
       ->check(kNotEmpty);
   run_command.add_option("--out", run.out, "folder for the results (default: onrush-results/<run>)")
       ->check(kNotEmpty);
+  run_command
+      .add_option("--memory-reserve", run.memory_reserve,
+                  "bytes of memory that local agents leave free: 500MB (default: a twenty-fifth)")
+      ->transform(CLI::AsSizeValue{true});
   run_command.add_flag("--quiet", run.quiet, "no live view");
   run_command.footer(kExitCodes);
 
   onrush::PlanArguments check;
   CLI::App& check_command = *app.add_subcommand("check", "check a plan and print the timeline it would run");
   add_plan_options(check_command, check);
+
+  onrush::DoctorArguments doctor;
+  CLI::App& doctor_command =
+      *app.add_subcommand("doctor", "tell whether the agents' machines can run a plan");
+  add_plan_options(doctor_command, doctor.plan);
+  doctor_command.add_option("--agents", doctor.agents, "agents that run it (default: as onrush run)")
+      ->check(CLI::Range(1, 1000));
+  doctor_command
+      .add_option("--coordinator", doctor.coordinator,
+                  "HOST:PORT of a cluster's coordinator, whose agents are asked (default: this host)")
+      ->check(kNotEmpty);
+  doctor_command.add_flag("--script", doctor.script, "print a shell script that sets what is missing");
+  doctor_command.footer("exit codes: 0 it can run, perhaps with warnings, 2 bad plan or usage, 3 it cannot");
 
   onrush::CoordinatorArguments coordinator;
   CLI::App& coordinator_command = *app.add_subcommand("coordinator", "serve a cluster of agents");
@@ -91,6 +108,7 @@ int main(int argc, char** argv) {
                onrush::kLeastDescriptors);
     return onrush::exit_code(onrush::Verdict::refused);
   }
+  if (doctor_command.parsed()) return onrush::doctor_command(doctor);
   onrush::SignalWatch signals;  // before any thread of gRPC, so that all block what it waits for
   if (coordinator_command.parsed()) return onrush::coordinator_command(coordinator, signals);
   spdlog::set_level(spdlog::level::err);  // the view tells what happens; agents and services stay silent

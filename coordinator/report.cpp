@@ -221,6 +221,7 @@ std::string summary_json(const RunFacts& facts, const Aggregate& aggregate) {
             {"verdict", name(facts.decision.verdict)},
             {"exit_code", exit_code(facts.decision.verdict)},
             {"reasons", facts.decision.reasons},
+            {"warnings", facts.decision.warnings},
             {"target", aggregate.plan().target.text},
             {"hosts", facts.hosts}};
   if (facts.clock_error_us) json["clock_error_us"] = *facts.clock_error_us;

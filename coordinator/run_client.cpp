@@ -38,6 +38,14 @@ std::optional<int> exit_code_of(const RunEvent& event) {
 }  // namespace
 
 struct RunClient::Stream {
+  [[nodiscard]] bool is_reached() const {
+    return channel->WaitForConnected(std::chrono::system_clock::now() + kConnectPatience);
+  }
+  [[nodiscard]] std::string unreachable() const {
+    return "no coordinator answers at " + coordinator +
+           "; start one with: onrush coordinator --listen HOST:PORT";
+  }
+
   std::string coordinator;
   std::shared_ptr<grpc::Channel> channel;
   std::mutex mutex;  // of writer, which follow() makes and stop() uses
@@ -57,9 +65,7 @@ RunClient::~RunClient() = default;
 
 Expected<int, std::string> RunClient::follow(const Submission& submission, const Follower& follower) {
   Stream& stream = *stream_;
-  if (!stream.channel->WaitForConnected(std::chrono::system_clock::now() + kConnectPatience))
-    return Unexpected{"no coordinator answers at " + stream.coordinator +
-                      "; start one with: onrush coordinator --listen HOST:PORT"};
+  if (!stream.is_reached()) return Unexpected{stream.unreachable()};
   proto::RunRequest request;
   request.mutable_submit()->set_version(submission.version);
   *request.mutable_submit()->mutable_plan() = to_proto(submission.plan);
@@ -81,6 +87,22 @@ Expected<int, std::string> RunClient::follow(const Submission& submission, const
   if (exit_code) return *exit_code;
   return Unexpected{"the coordinator at " + stream.coordinator +
                     " went away in mid-run: " + status.error_message()};
+}
+
+Expected<std::vector<Hello>, std::string> RunClient::survey() {
+  if (!stream_->is_reached()) return Unexpected{stream_->unreachable()};
+  proto::SurveyRequest request;
+  request.set_version(ONRUSH_VERSION);
+  proto::SurveyReply reply;
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + kConnectPatience);
+  const grpc::Status status = proto::Runs::NewStub(stream_->channel)->Survey(&context, request, &reply);
+  if (!status.ok())
+    return Unexpected{"the coordinator at " + stream_->coordinator +
+                      " does not tell who is attached: " + status.error_message()};
+  std::vector<Hello> agents;
+  for (const proto::Hello& agent : reply.agents()) agents.push_back(from_proto(agent));
+  return agents;
 }
 
 bool RunClient::stop(const std::string& why, bool at_once) {

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "coordinator/run_event.h"
 #include "core/expected.h"
@@ -19,6 +20,9 @@ class RunClient {
   /// Submits and passes on every event until the run is over. Returns its exit code; error: the coordinator
   /// cannot be reached, or went away.
   Expected<int, std::string> follow(const Submission& submission, const Follower& follower);
+
+  /// Who is attached. Error: the coordinator cannot be reached, or is of another version.
+  Expected<std::vector<Hello>, std::string> survey();
 
   /// Asks for the end: in order, or at once. False: nobody is reached yet who could be asked.
   bool stop(const std::string& why, bool at_once);

@@ -54,6 +54,7 @@ void RunControl::agent_said(AgentId id, const FromAgent& message) {
     return start_if_gathered();
   }
   if (fleet_.hello(id) == nullptr) return link->refuse("an agent begins with hello");
+  if (const auto* facts = std::get_if<HostFacts>(&message)) return fleet_.told(id, *facts);
   const std::int64_t now = monotonic_ns();
   if (const auto* probe = std::get_if<Probe>(&message))
     link->send(ProbeReply{probe->t1_ns, now, monotonic_ns()});
@@ -276,6 +277,12 @@ std::string RunControl::status() const {
                      {"stage", live.stages.at(live.stage)}};
   }
   return status.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+std::vector<Hello> RunControl::survey() const {
+  std::vector<Hello> all;
+  for (const AgentId id : fleet_.introduced()) all.push_back(*fleet_.hello(id));
+  return all;
 }
 
 std::optional<std::uint32_t> RunControl::member(AgentId id) const {

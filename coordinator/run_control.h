@@ -53,6 +53,8 @@ class RunControl {
   [[nodiscard]] std::string metrics() const;
   /// State, agents and the run under way or the last one, as JSON.
   [[nodiscard]] std::string status() const;
+  /// Who is attached, and what their machines allow.
+  [[nodiscard]] std::vector<Hello> survey() const;
   [[nodiscard]] std::string health() const { return "ok\n"; }
   [[nodiscard]] bool is_idle() const noexcept { return !waiting_ && !run_; }
 

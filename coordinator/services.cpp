@@ -113,6 +113,22 @@ grpc::ServerBidiReactor<proto::RunRequest, proto::RunEvent>* RunsService::Submit
   return stream.get();
 }
 
+grpc::ServerUnaryReactor* RunsService::Survey(grpc::CallbackServerContext* context,
+                                              const proto::SurveyRequest* request,
+                                              proto::SurveyReply* reply) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  // gRPC keeps request and reply until the reactor is finished.
+  loop_.post([this, reactor, request, reply] {
+    if (request->version() != ONRUSH_VERSION)
+      return reactor->Finish(
+          {grpc::StatusCode::FAILED_PRECONDITION,
+           std::string{"the coordinator is onrush "} + ONRUSH_VERSION + ": use one version"});
+    for (const Hello& agent : control_.survey()) *reply->add_agents() = to_proto(agent);
+    reactor->Finish(grpc::Status::OK);
+  });
+  return reactor;
+}
+
 std::unique_ptr<Services> Services::start(const std::string& address, EventLoop& loop, RunControl& control) {
   std::unique_ptr<Services> services{new Services{loop, control}};
   silence_grpc_log();

@@ -30,6 +30,8 @@ class RunsService final : public proto::Runs::CallbackService {
   RunsService(EventLoop& loop, RunControl& control) : loop_{loop}, control_{control} {}
   grpc::ServerBidiReactor<proto::RunRequest, proto::RunEvent>* Submit(
       grpc::CallbackServerContext* context) override;
+  grpc::ServerUnaryReactor* Survey(grpc::CallbackServerContext* context, const proto::SurveyRequest* request,
+                                   proto::SurveyReply* reply) override;
 
  private:
   EventLoop& loop_;

@@ -135,6 +135,12 @@ Lines verdict(const Json& summary, const ViewStyle& style, std::string_view fold
   if (reasons.size() > kMostReasons)
     lines.push_back(
         line(style, fmt::format("  and {} more reasons in summary.json", reasons.size() - kMostReasons)));
+  for (const Json& warning : list(summary, "warnings")) {
+    if (!warning.is_string()) continue;
+    Line head = line(style, "  ").add("warning", Tone::warn).add("  ");
+    for (Line& one : flow_words(std::move(head), warning.get<std::string>(), style))
+      lines.push_back(std::move(one));
+  }
   if (!lines.empty()) lines.emplace_back(style.unicode);
 
   const std::string verdict = text(summary, "verdict");

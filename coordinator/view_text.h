@@ -73,6 +73,9 @@ class Line {
 [[nodiscard]] std::vector<Line> flow(Line head, const std::vector<Line>& pieces, int gap,
                                      const ViewStyle& style);
 
+/// The same with the words of a text.
+[[nodiscard]] std::vector<Line> flow_words(Line head, std::string_view text, const ViewStyle& style);
+
 /// The lines, one below another, each with its newline.
 [[nodiscard]] std::string render(const std::vector<Line>& lines, const ViewStyle& style);
 

@@ -4,6 +4,7 @@
 // The order in a run:   agent                        coordinator
 //                       Hello                     ->
 //                                                 <-  Welcome (or refused, with the reason)
+//                       HostFacts (without a run) ->
 //                       Probe (each second)       <-> ProbeReply
 //                                                 <-  Prepare
 //                       Ready | Refused           ->
@@ -21,6 +22,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/host_facts.h"
 #include "core/schedule.h"
 #include "core/snapshot.h"
 
@@ -38,8 +40,8 @@ struct Hello {
   std::uint32_t cores = 0;
   std::uint32_t workers = 0;
   std::uint64_t descriptor_limit = 0;
-  std::uint64_t memory_available_bytes = 0;
   std::vector<std::string> source_addresses;  ///< ranges, as given; empty: whatever the route gives
+  HostFacts facts;  ///< when it attached; told again every few seconds while it has no run
 };
 
 struct Welcome {
@@ -82,7 +84,8 @@ struct Prepare {
 };
 
 struct Ready {
-  std::uint64_t capacity = 0;  ///< connections it can hold
+  std::uint64_t capacity = 0;         ///< connections it can hold
+  std::vector<std::string> warnings;  ///< what will distort its figures
 };
 struct Refused {
   std::vector<std::string> reasons;  ///< figure needed, figure found, the remedy
@@ -107,7 +110,7 @@ struct Acknowledge {
   std::uint64_t number = 0;
 };
 
-using FromAgent = std::variant<Hello, Probe, Ready, Refused, StageSettled, Snapshot>;
+using FromAgent = std::variant<Hello, HostFacts, Probe, Ready, Refused, StageSettled, Snapshot>;
 using FromCoordinator = std::variant<Welcome, ProbeReply, Prepare, Start, EndStage, Stop, Acknowledge>;
 
 }  // namespace onrush

@@ -27,12 +27,20 @@ std::optional<double> value_of_time(const TimeStatistic& statistic, const Histog
 
 std::optional<double> value_of_figure(Figure figure, bool share, const Evidence& evidence) {
   const auto count = [&](Counter counter) { return static_cast<double>(at(evidence.counters, counter)); };
+  // What a limit of our own machine has stopped never reached the target, and is none of its failures.
+  const auto of_target = [&](Counter counter, Counter own) { return count(counter) - count(own); };
   const auto part = [&](Counter counter, Counter of) -> std::optional<double> {
     return share ? ratio(count(counter), count(of)) : count(counter);
   };
   switch (figure) {
-    case Figure::failed_connections: return part(Counter::failed, Counter::attempted);
-    case Figure::lost_connections: return part(Counter::lost, Counter::opened);
+    case Figure::failed_connections: {
+      const double failed = of_target(Counter::failed, Counter::own_failed);
+      return share ? ratio(failed, of_target(Counter::attempted, Counter::own_failed)) : failed;
+    }
+    case Figure::lost_connections: {
+      const double lost = of_target(Counter::lost, Counter::own_lost);
+      return share ? ratio(lost, count(Counter::opened)) : lost;
+    }
     case Figure::failed_requests: return part(Counter::failed_requests, Counter::requests);
     case Figure::open: return static_cast<double>(evidence.open);
     case Figure::reach:

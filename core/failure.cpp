@@ -31,6 +31,7 @@ constexpr std::array kSystem = {
     Named{ENFILE, "no descriptor left on this host"},
     Named{ENOBUFS, "no buffer left"},
     Named{ENOMEM, "no memory left"},
+    Named{ENOSPC, "no epoll watch left"},
 };
 
 // IANA's HTTP status codes that servers and proxies answer handshakes with.
@@ -121,7 +122,7 @@ const char* describe_end_of_stream(Phase phase) {
 
 bool is_limit_errno(std::uint32_t number) {
   return number == EADDRNOTAVAIL || number == EADDRINUSE || number == EMFILE || number == ENFILE ||
-         number == ENOBUFS || number == ENOMEM;
+         number == ENOBUFS || number == ENOMEM || number == ENOSPC;
 }
 
 }  // namespace
@@ -231,6 +232,7 @@ const char* remedy(const Failure& failure) noexcept {
     case ENFILE: return "raise fs.file-max";
     case ENOBUFS:
     case ENOMEM: return "raise net.ipv4.tcp_mem, or spread over more hosts";
+    case ENOSPC: return "raise fs.epoll.max_user_watches";
     case ECONNREFUSED: return "does the target listen there?";
     default: return "";
   }

@@ -62,8 +62,8 @@ struct Failure {
 /// "refused_status", "wrong_accept", ...: the enum's own word, for programs that read a report.
 [[nodiscard]] const char* name(Cause cause) noexcept;
 
-/// True if the generator or its machine is to blame (EADDRNOTAVAIL, EMFILE, ENFILE, ENOBUFS, ENOMEM, no_port,
-/// cancelled, agent_lost); the target otherwise.
+/// True if the generator or its machine is to blame (EADDRNOTAVAIL, EADDRINUSE, EMFILE, ENFILE, ENOBUFS,
+/// ENOMEM, ENOSPC, no_port, cancelled, agent_lost); the target otherwise.
 [[nodiscard]] bool is_ours(const Failure& failure) noexcept;
 
 /// True if it is ours and means that the measurement cannot be trusted: a limit of this machine was hit.

@@ -104,4 +104,8 @@ Judgement judge(const Health& health) {
   return {is_invalid ? Grade::invalid : Grade::suspect, causes.text()};
 }
 
+bool nears_end_of_memory(const Health& health) noexcept {
+  return health.memory_left_bytes < health.memory_reserve_bytes;
+}
+
 }  // namespace onrush

@@ -23,6 +23,9 @@ struct Judgement {
 
 [[nodiscard]] Judgement judge(const Health& health);
 
+/// Its host has less memory left than it must keep: whatever opens more would drive it out of memory.
+[[nodiscard]] bool nears_end_of_memory(const Health& health) noexcept;
+
 /// One agent in one second that was not VALID.
 struct SuspectSecond {
   std::uint32_t second;

@@ -62,10 +62,16 @@ constexpr std::array<Metric, kCounters> kCounterTable{{
      "Broadcasts that a listener skipped and has not received since."},
     {"reordered", "onrush_broadcasts_reordered_total", "messages", Kind::counter,
      "Copies of broadcasts that came after a later one."},
+    {"own_failed", "onrush_connections_own_failed_total", "connections", Kind::counter,
+     "Failed attempts for a limit of the generator's own machine."},
+    {"own_lost", "onrush_connections_own_lost_total", "connections", Kind::counter,
+     "Lost connections for a limit of the generator's own machine."},
+    {"port_retries", "onrush_port_retries_total", "ports", Kind::counter,
+     "Local ports that others held, so that the next was tried."},
 }};
 
 static_assert(static_cast<std::size_t>(Time::session) + 1 == kTimes);
-static_assert(static_cast<std::size_t>(Counter::reordered) + 1 == kCounters);
+static_assert(static_cast<std::size_t>(Counter::port_retries) + 1 == kCounters);
 
 template <class Enum, std::size_t N>
 std::optional<Enum> named(const std::array<Metric, N>& table, std::string_view name) noexcept {

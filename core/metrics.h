@@ -48,8 +48,11 @@ enum class Counter : std::uint8_t {
   duplicates,       ///< further copies
   gaps,             ///< broadcasts that a listener skipped and has not received since
   reordered,        ///< copies that came after a later one
+  own_failed,       ///< failed ones for a limit of our own machine: no fault of the target
+  own_lost,         ///< lost ones, likewise
+  port_retries,     ///< local ports that others held, so that the next was tried
 };
-inline constexpr std::size_t kCounters = 17;
+inline constexpr std::size_t kCounters = 20;
 
 enum class Kind : std::uint8_t { counter, gauge, histogram };
 

@@ -3,72 +3,173 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
-#include "core/check.h"
+#include "core/address.h"
 #include "core/format.h"
+#include "core/timeline.h"
 
 namespace onrush {
 
 namespace {
 
+// Users who are all due at once are opened as fast as two cores can (docs/operations.md); within a tenth of a
+// second if they are few.
+constexpr double kFastestConnects = 40'000;
+constexpr double kAtOnce_s = 0.1;
+
 std::uint64_t divided_up(std::uint64_t n, std::uint64_t by) { return n / by + (n % by != 0 ? 1 : 0); }
 
 const char* plural(std::uint64_t n, const char* one, const char* many) { return n == 1 ? one : many; }
 
-std::string too_few_descriptors(const AgentNeed& need, const AgentLimits& limits) {
-  const std::uint64_t limit = divided_up(need.connections + kReservedDescriptors, 1000) * 1000;
-  std::string reason = fmt::format(
-      "cannot run: {} needs {} sockets but may open {} files (ulimit -n), {} of them for itself\n"
-      "  raise it:     ulimit -n {}            or in the unit: LimitNOFILE={}",
-      need.agent, format_count(need.connections), format_count(limits.descriptor_limit),
-      format_count(kReservedDescriptors), limit, limit);
-  if (limits.descriptor_limit > kReservedDescriptors)
-    reason += fmt::format("\n  or spread it: onrush run {} --agents {}", need.plan_file,
-                          agents_needed(need.peak, limits.descriptor_limit));
-  return reason;
+bool listens(const Steps& steps) {
+  return std::any_of(steps.begin(), steps.end(), [](const Step& step) {
+    if (const auto* repeat = std::get_if<RepeatStep>(&step.what)) return listens(repeat->body);
+    return std::holds_alternative<ListenStep>(step.what);
+  });
 }
 
-std::string too_few_ports(const AgentNeed& need, const AgentLimits& limits) {
-  std::string reason = fmt::format(
-      "cannot run: {} needs {} sockets but has {} local ports ({} source {} x {} ports)", need.agent,
-      format_count(need.connections), format_count(limits.source_addresses * limits.ports_per_address),
-      format_count(limits.source_addresses), plural(limits.source_addresses, "address", "addresses"),
-      format_count(limits.ports_per_address));
-  if (limits.ports_per_address > 0) {
-    const std::uint64_t addresses = divided_up(need.connections, limits.ports_per_address);
-    reason += fmt::format(
-        "\n  add addresses: onrush-agent --source-addresses RANGE, with {} addresses of this host",
-        format_count(addresses));
+std::uint64_t most_listeners(const Plan& plan, std::uint64_t peak) {
+  std::uint64_t most = 0;
+  bool arrive = false;
+  for (const StageTimeline& stage : timeline(plan)) {
+    std::uint64_t now = 0;
+    for (std::size_t s = 0; s < plan.scenarios.size(); ++s) {
+      if (!listens(plan.scenarios[s].script)) continue;
+      now += stage.users_at_end[s];
+      arrive = arrive || !stage.arrivals.empty();
+    }
+    most = std::max(most, now);
   }
-  return reason + "\n  or spread it:  start agents on more hosts; each has ports of its own";
+  return arrive ? peak : most;  // sessions of the open model: perhaps all
 }
 
-std::string too_little_memory(const AgentNeed& need, const AgentLimits& limits) {
-  return fmt::format(
-      "cannot run: the host of {} needs {} for {} connections ({} of kernel memory {}, {} for the user) "
-      "but has {} available\n"
-      "  free it:      close what else runs there\n"
-      "  or spread it: start agents on more hosts",
-      need.agent, format_bytes(memory_needed(need.connections_on_host, limits.target_on_host)),
-      format_count(need.connections_on_host),
-      format_bytes(limits.target_on_host ? 2 * kSocketBytes : kSocketBytes),
-      limits.target_on_host ? "a pair of sockets, as the target is there too" : "a socket",
-      format_bytes(kUserBytes), format_bytes(limits.memory_available_bytes));
+double fastest_connects(const Plan& plan) {
+  double fastest = 0;
+  for (const StageTimeline& stage : timeline(plan)) {
+    double at_once = 0;
+    for (const UserChange& c : stage.users)
+      if (c.to > c.from && c.over_s == 0) at_once += static_cast<double>(c.to - c.from);
+    fastest = std::max({fastest, stage.asked_rate, at_once / kAtOnce_s});
+  }
+  return std::min(fastest, kFastestConnects);
+}
+
+Check descriptors(const PlanNeed& need, const AgentPlace& place, const HostFacts& facts) {
+  const std::uint64_t needed = place.connections + kReservedDescriptors;
+  Check check{.name = "open files of an agent",
+              .needed = format_count(needed),
+              .found = format_count(place.descriptor_limit)};
+  if (needed <= place.descriptor_limit) return check;
+  check.grade = CheckGrade::refused;
+  check.why = fmt::format("{} needs {} sockets but may open {} files (ulimit -n), {} of them for itself",
+                          place.agent, format_count(place.connections), format_count(place.descriptor_limit),
+                          format_count(kReservedDescriptors));
+  const std::uint64_t limit = divided_up(needed, 1000) * 1000;
+  check.remedies.push_back(
+      {"raise it", fmt::format("ulimit -n {}            or in the unit: LimitNOFILE={}", limit, limit)});
+  check.settings.push_back({Setting::Kind::descriptors, "nofile", std::to_string(limit)});
+  if (limit > facts.get_or(Fact::nr_open, limit)) {
+    check.remedies.insert(check.remedies.begin(),
+                          {"and before it", fmt::format("sysctl -w fs.nr_open={}", limit)});
+    check.settings.push_back({Setting::Kind::sysctl, "fs.nr_open", std::to_string(limit)});
+  }
+  if (place.descriptor_limit > kReservedDescriptors)
+    check.remedies.push_back({"or spread it", fmt::format("onrush run {} --agents {}", need.plan_file,
+                                                          agents_needed(need.peak, place.descriptor_limit))});
+  return check;
+}
+
+/// Ports that the block has, without those that are taken: listening, reserved, and (at the route's own
+/// address) in TIME_WAIT where the kernel does not take them over.
+std::uint64_t ports_left(const AgentPlace& place, const HostFacts& facts) {
+  const std::uint64_t occupied = std::min(place.ports_per_address, facts.get_or(Fact::occupied_ports, 0));
+  const std::uint64_t ports = place.source_addresses * (place.ports_per_address - occupied);
+  constexpr std::uint64_t kNever = 0;
+  constexpr std::uint64_t kLoopbackOnly = 2;
+  const std::uint64_t reuse = facts.get_or(Fact::time_wait_reuse, kLoopbackOnly);
+  const bool kept = reuse == kNever || (reuse == kLoopbackOnly && !place.loopback);
+  if (!kept || !place.chosen_by_route) return ports;
+  return ports - std::min(ports, facts.get_or(Fact::time_waits, 0));
+}
+
+Check ports(const AgentPlace& place, const HostFacts& facts) {
+  const std::uint64_t left = ports_left(place, facts);
+  Check check{.name = "local ports of an agent",
+              .needed = format_count(place.connections),
+              .found = format_count(left)};
+  if (place.connections <= left) return check;
+  check.grade = CheckGrade::refused;
+  check.why = fmt::format(
+      "{} needs {} sockets but has {} local ports ({} source {} x {} ports", place.agent,
+      format_count(place.connections), format_count(left), format_count(place.source_addresses),
+      plural(place.source_addresses, "address", "addresses"), format_count(place.ports_per_address));
+  const std::uint64_t taken = place.source_addresses * place.ports_per_address - left;
+  check.why += taken == 0 ? ")" : fmt::format(", {} taken)", format_count(taken));
+  const std::uint64_t each = left / std::max<std::uint64_t>(place.source_addresses, 1);
+  if (each > 0) {
+    const std::uint64_t addresses = divided_up(place.connections, each);
+    check.remedies.push_back(
+        {"add addresses", fmt::format("onrush-agent --source-addresses RANGE, with {} addresses of this host",
+                                      format_count(addresses))});
+    check.settings.push_back({Setting::Kind::addresses, "", std::to_string(addresses)});
+  }
+  check.remedies.push_back({"or spread it", "start agents on more hosts; each has ports of its own"});
+  return check;
 }
 
 }  // namespace
 
-std::vector<std::string> preflight(const AgentNeed& need, const AgentLimits& limits) {
-  ONRUSH_CHECK(need.connections <= need.connections_on_host && need.connections_on_host <= need.peak);
-  std::vector<std::string> reasons;
-  if (need.connections + kReservedDescriptors > limits.descriptor_limit)
-    reasons.push_back(too_few_descriptors(need, limits));
-  if (need.connections > limits.source_addresses * limits.ports_per_address)
-    reasons.push_back(too_few_ports(need, limits));
-  if (memory_needed(need.connections_on_host, limits.target_on_host) > limits.memory_available_bytes)
-    reasons.push_back(too_little_memory(need, limits));
-  return reasons;
+const char* name(CheckGrade grade) noexcept {
+  switch (grade) {
+    case CheckGrade::ok: return "ok";
+    case CheckGrade::unknown: return "unknown";
+    case CheckGrade::warning: return "warning";
+    case CheckGrade::refused: return "refused";
+  }
+  return "unknown";
+}
+
+std::string describe(const Check& check) {
+  if (check.grade == CheckGrade::warning) {
+    std::string text = check.why;
+    for (const Remedy& remedy : check.remedies) text += fmt::format("; {}: {}", remedy.what, remedy.command);
+    return text;
+  }
+  std::size_t widest = 0;
+  for (const Remedy& remedy : check.remedies) widest = std::max(widest, remedy.what.size());
+  std::string text = "cannot run: " + check.why;
+  for (const Remedy& remedy : check.remedies)
+    text += fmt::format("\n  {:<{}}  {}", remedy.what + ":", widest + 1, remedy.command);
+  return text;
+}
+
+PlanNeed need_of(const Plan& plan, const std::string& file) {
+  PlanNeed need;
+  need.plan_file = file;
+  need.peak = peak_sockets(plan);
+  need.connects_per_s = fastest_connects(plan);
+  need.listeners = most_listeners(plan, need.peak);
+  return need;
+}
+
+AgentPlace place_of(const Plan& plan, const PlanNeed& need, Share share, const SourceBlock& source) {
+  // The kernel's own range, if ports are left to it.
+  constexpr std::uint64_t kKernelPorts = 28'232;
+  const std::uint64_t arrivals = need.peak - std::min(need.peak, peak_users(plan));
+  AgentPlace place;
+  place.connections = peak_users(plan, share) + divided_up(arrivals, share.count);
+  place.source_addresses = std::max<std::size_t>(source.addresses.size(), 1);
+  place.ports_per_address =
+      source.first_port == 0 ? kKernelPorts : std::uint64_t{source.last_port} - source.first_port + 1;
+  place.chosen_by_route = source.addresses.empty() || source.addresses.front().empty();
+  place.loopback = is_loopback(plan.target.host);
+  return place;
+}
+
+std::vector<Check> check_agent(const PlanNeed& need, const AgentPlace& place, const HostFacts& facts) {
+  return {descriptors(need, place, facts), ports(place, facts)};
 }
 
 std::uint32_t agents_needed(std::uint64_t peak, std::uint64_t descriptor_limit) {

@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "core/check.h"
+#include "core/format.h"
+#include "core/health.h"
 
 namespace onrush {
 namespace {
@@ -76,9 +78,10 @@ void Run::received(std::uint32_t agent, const FromAgent& message, std::int64_t n
   member.last_heard_ns = now_ns;
   // Before a tick: what the agents say now may belong to stages that they have entered by the clock alone.
   advance_stage(now_ns);
-  if (std::holds_alternative<Ready>(message)) {
+  if (const auto* ready = std::get_if<Ready>(&message)) {
     if (member.state != Member::State::preparing || state_ != RunState::preparing) return;
     member.state = Member::State::ready;
+    for (const std::string& warning : ready->warnings) warn(warning);
     return start_if_all_ready(now_ns);
   }
   if (const auto* refused = std::get_if<Refused>(&message)) {
@@ -187,10 +190,31 @@ void Run::take(std::uint32_t agent, const Snapshot& snapshot, std::int64_t now_n
   const Expected<bool, std::string> applied = aggregate_.apply(agent, snapshot);
   if (!applied) return lose(agent, "it sent a snapshot that cannot be right: " + applied.error(), now_ns);
   send(agent, Acknowledge{snapshot.number});
+  watch_memory(agent, snapshot.health, now_ns);
   if (!snapshot.last || member.state == Member::State::done) return;
   // Its share is closed. Before the end of the timeline only a Stop, or an agent that leaves, leads here.
   member.state = Member::State::done;
   finish_if_done(now_ns);
+}
+
+// Agents of one host see the same; once is enough.
+void Run::warn(const std::string& warning) {
+  std::vector<std::string>& all = events_.warnings;
+  if (std::find(all.begin(), all.end(), warning) != all.end()) return;
+  all.push_back(warning);
+  log_.push_back("warning: " + warning);
+}
+
+// Opening more would take the target's memory as well as ours, and the kernel would choose whom to kill.
+void Run::watch_memory(std::uint32_t agent, const Health& health, std::int64_t now_ns) {
+  if (state_ != RunState::running || !nears_end_of_memory(health)) return;
+  events_.out_of_memory = fmt::format(
+      "stopped before the memory ran out: {}'s host had {} left and keeps {} free (--memory-reserve); free "
+      "some, "
+      "or spread the users over more hosts, see: onrush doctor",
+      agents_[agent].name, format_bytes(health.memory_left_bytes), format_bytes(health.memory_reserve_bytes));
+  log_.push_back(*events_.out_of_memory);
+  stop(*events_.out_of_memory, now_ns);
 }
 
 void Run::lose(std::uint32_t agent, const std::string& why, std::int64_t now_ns) {

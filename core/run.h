@@ -83,6 +83,8 @@ class Run {
   void start_if_all_ready(std::int64_t now_ns);
   void settled(std::uint32_t agent, std::uint32_t stage);
   void take(std::uint32_t agent, const Snapshot& snapshot, std::int64_t now_ns);
+  void warn(const std::string& warning);
+  void watch_memory(std::uint32_t agent, const Health& health, std::int64_t now_ns);
   void lose(std::uint32_t agent, const std::string& why, std::int64_t now_ns);
   void refuse(const std::string& reason, std::int64_t now_ns);
   void call_off(const std::string& why, std::int64_t now_ns);

@@ -69,16 +69,18 @@ struct Health {
   std::int64_t turn_max_us = 0;  ///< longest turn of a worker's loop, from when it should have begun
   double busiest_worker = 0;     ///< CPU share of the busiest worker thread, 0 to 1
   double cpu_wait = 0;           ///< share of the second that a worker was ready and had no core, at most
-  std::int64_t cpu_wait_mean_us = 0;   ///< of that worker, each time that it was ready
-  double cpu_steal = 0;                ///< of this host, 0 to 1
-  std::uint64_t segments_out = 0;      ///< TCP, this host, retransmitted ones left out
-  std::uint64_t retransmits = 0;       ///< TCP segments, this host
-  std::uint64_t packets_in = 0;        ///< this host, loopback included
-  std::uint64_t softnet_drops = 0;     ///< packets, this host
-  std::uint64_t connects = 0;          ///< TCP connections begun on this host
-  std::uint64_t listen_overflows = 0;  ///< this host, so the target's if it runs here
-  std::uint64_t memory_pressures = 0;  ///< times that TCP of this host came close to its limit of memory
-  std::uint64_t memory_bytes = 0;      ///< private bytes of the agent's process
+  std::int64_t cpu_wait_mean_us = 0;    ///< of that worker, each time that it was ready
+  double cpu_steal = 0;                 ///< of this host, 0 to 1
+  std::uint64_t segments_out = 0;       ///< TCP, this host, retransmitted ones left out
+  std::uint64_t retransmits = 0;        ///< TCP segments, this host
+  std::uint64_t packets_in = 0;         ///< this host, loopback included
+  std::uint64_t softnet_drops = 0;      ///< packets, this host
+  std::uint64_t connects = 0;           ///< TCP connections begun on this host
+  std::uint64_t listen_overflows = 0;   ///< this host, so the target's if it runs here
+  std::uint64_t memory_pressures = 0;   ///< times that TCP of this host came close to its limit of memory
+  std::uint64_t memory_bytes = 0;       ///< private bytes of the agent's process
+  std::uint64_t memory_left_bytes = 0;  ///< of its host (core/memory_left); means nothing without a reserve
+  std::uint64_t memory_reserve_bytes = 0;  ///< below which it must not sink; 0: not watched
 };
 
 struct Snapshot {

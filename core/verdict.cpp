@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "core/format.h"
@@ -19,13 +21,33 @@ struct Reason {
 
 using Reasons = std::vector<Reason>;
 
+/// How often one limit was hit, and by whom.
+struct LimitHit {
+  std::uint64_t count = 0;
+  std::set<std::string> agents;
+};
+
+std::string who(const std::set<std::string>& agents) {
+  constexpr std::size_t kMostNamed = 3;
+  if (agents.size() > kMostNamed) return fmt::format("{} agents", format_count(agents.size()));
+  return fmt::format("{}", fmt::join(agents, ", "));
+}
+
 void own_limits(const Aggregate& aggregate, Reasons& reasons) {
-  std::map<Failure, std::uint64_t> limits;
-  for (const FailureTotal& total : aggregate.failures())
-    if (is_own_limit(total.failure)) limits[total.failure] += total.count;
-  for (const auto& [failure, count] : limits)
-    reasons.push_back({Verdict::invalid, fmt::format("a limit of our own machine was hit {} times: {}",
-                                                     format_count(count), describe(failure))});
+  std::map<Failure, LimitHit> limits;
+  for (const FailureTotal& total : aggregate.failures()) {
+    if (!is_own_limit(total.failure)) continue;
+    LimitHit& hit = limits[total.failure];
+    hit.count += total.count;
+    hit.agents.insert(aggregate.agents()[total.agent].name);
+  }
+  for (const auto& [failure, hit] : limits) {
+    std::string text = fmt::format("a limit of our own machine was hit {} times by {}: {}",
+                                   format_count(hit.count), who(hit.agents), describe(failure));
+    if (const std::string_view way_out = remedy(failure); !way_out.empty())
+      text += fmt::format("; {}, see: onrush doctor", way_out);
+    reasons.push_back({Verdict::invalid, std::move(text)});
+  }
 }
 
 void invalid_seconds(const Aggregate& aggregate, Reasons& reasons) {
@@ -53,7 +75,8 @@ void thresholds(const Aggregate& aggregate, Reasons& reasons) {
 void nothing_connected(const Aggregate& aggregate, Reasons& reasons) {
   const Counters counters = aggregate.counters();
   const std::uint64_t attempted = at(counters, Counter::attempted);
-  if (attempted > 0 && at(counters, Counter::opened) == 0)
+  // Attempts that never left our machine say nothing about the target.
+  if (attempted > at(counters, Counter::own_failed) && at(counters, Counter::opened) == 0)
     reasons.push_back(
         {Verdict::failed, fmt::format("none of {} connections opened", format_count(attempted))});
 }
@@ -69,7 +92,7 @@ bool asks_for_replies(const Plan& plan) {
 void nothing_kept(const Aggregate& aggregate, Reasons& reasons) {
   const Counters counters = aggregate.counters();
   const std::uint64_t opened = at(counters, Counter::opened);
-  if (opened > 0 && at(counters, Counter::lost) == opened)
+  if (opened > 0 && at(counters, Counter::lost) - at(counters, Counter::own_lost) == opened)
     reasons.push_back({Verdict::failed, fmt::format("all {} connections were lost", format_count(opened))});
   const std::uint64_t requests = at(counters, Counter::requests);
   if (requests > 0 && at(counters, Counter::failed_requests) == requests)
@@ -121,6 +144,7 @@ Decision decide(const RunEvents& events, const Aggregate& aggregate) {
   if (events.interrupted) reasons.push_back({Verdict::interrupted, "interrupted: " + *events.interrupted});
   for (const std::string& why : events.refused) reasons.push_back({Verdict::refused, why});
   if (events.aborted) reasons.push_back({Verdict::aborted, "aborted by the plan: " + *events.aborted});
+  if (events.out_of_memory) reasons.push_back({Verdict::invalid, *events.out_of_memory});
   for (const std::string& agent : events.lost_agents)
     reasons.push_back({Verdict::degraded, fmt::format("agent {} was lost", agent)});
   // Of a run that never began there is nothing to promise or to doubt.
@@ -136,6 +160,7 @@ Decision decide(const RunEvents& events, const Aggregate& aggregate) {
   Decision decision;
   if (!reasons.empty()) decision.verdict = reasons.front().verdict;
   for (Reason& reason : reasons) decision.reasons.push_back(std::move(reason.text));
+  decision.warnings = events.warnings;
   return decision;
 }
 

@@ -37,12 +37,15 @@ struct RunEvents {
   std::vector<std::string> refused;  ///< why nothing was started
   std::optional<std::string> aborted;
   std::optional<std::string> interrupted;
-  std::vector<std::string> lost_agents;  ///< names
+  std::optional<std::string> out_of_memory;  ///< why it was stopped before a machine ran out
+  std::vector<std::string> warnings;         ///< of the preflights: what distorts the figures; each once
+  std::vector<std::string> lost_agents;      ///< names
 };
 
 struct Decision {
   Verdict verdict = Verdict::passed;
-  std::vector<std::string> reasons;  ///< the worst first; empty if passed
+  std::vector<std::string> reasons;   ///< the worst first; empty if passed
+  std::vector<std::string> warnings;  ///< change no verdict
 };
 
 [[nodiscard]] Decision decide(const RunEvents& events, const Aggregate& aggregate);

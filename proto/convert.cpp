@@ -1,5 +1,6 @@
 #include "proto/convert.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/overloaded.h"
@@ -7,6 +8,25 @@
 
 namespace onrush {
 namespace {
+
+void write(const HostFacts& from, proto::HostFacts& to) {
+  for (const std::uint64_t number : from.numbers()) to.add_numbers(number);
+  to.set_congestion_control(from.congestion_control);
+  to.set_congestion_other(from.congestion_other);
+  to.set_queueing(from.queueing);
+}
+
+// Numbers that are missing stay unknown, and more than this version knows of are passed over: what versions
+// must agree on is checked with the agent's first words.
+HostFacts read(const proto::HostFacts& from) {
+  HostFacts facts;
+  const auto count = std::min<std::size_t>(kFacts, static_cast<std::size_t>(from.numbers_size()));
+  for (std::size_t i = 0; i < count; ++i) facts.set(static_cast<Fact>(i), from.numbers(static_cast<int>(i)));
+  facts.congestion_control = from.congestion_control();
+  facts.congestion_other = from.congestion_other();
+  facts.queueing = from.queueing();
+  return facts;
+}
 
 void write(const Hello& from, proto::Hello& to) {
   to.set_version(from.version);
@@ -18,8 +38,8 @@ void write(const Hello& from, proto::Hello& to) {
   to.set_cores(from.cores);
   to.set_workers(from.workers);
   to.set_descriptor_limit(from.descriptor_limit);
-  to.set_memory_available_bytes(from.memory_available_bytes);
   for (const std::string& range : from.source_addresses) to.add_source_addresses(range);
+  write(from.facts, *to.mutable_facts());
 }
 
 Hello read(const proto::Hello& from) {
@@ -32,8 +52,8 @@ Hello read(const proto::Hello& from) {
           .cores = from.cores(),
           .workers = from.workers(),
           .descriptor_limit = from.descriptor_limit(),
-          .memory_available_bytes = from.memory_available_bytes(),
-          .source_addresses = {from.source_addresses().begin(), from.source_addresses().end()}};
+          .source_addresses = {from.source_addresses().begin(), from.source_addresses().end()},
+          .facts = read(from.facts())};
 }
 
 void write(const Prepare& from, proto::Prepare& to) {
@@ -86,12 +106,24 @@ PlanText from_proto(const proto::PlanText& from) {
   return plan;
 }
 
+proto::Hello to_proto(const Hello& hello) {
+  proto::Hello to;
+  write(hello, to);
+  return to;
+}
+
+Hello from_proto(const proto::Hello& from) { return read(from); }
+
 proto::FromAgent to_proto(const FromAgent& message) {
   proto::FromAgent to;
   std::visit(Overloaded{
                  [&](const Hello& m) { write(m, *to.mutable_hello()); },
                  [&](const Probe& m) { to.mutable_probe()->set_t1_ns(m.t1_ns); },
-                 [&](const Ready& m) { to.mutable_ready()->set_capacity(m.capacity); },
+                 [&](const HostFacts& m) { write(m, *to.mutable_host_facts()); },
+                 [&](const Ready& m) {
+                   to.mutable_ready()->set_capacity(m.capacity);
+                   for (const std::string& warning : m.warnings) to.mutable_ready()->add_warnings(warning);
+                 },
                  [&](const Refused& m) {
                    auto* refused = to.mutable_refused();
                    for (const std::string& reason : m.reasons) refused->add_reasons(reason);
@@ -107,7 +139,11 @@ Expected<FromAgent, std::string> from_proto(const proto::FromAgent& from) {
   switch (from.message_case()) {
     case proto::FromAgent::kHello: return FromAgent{read(from.hello())};
     case proto::FromAgent::kProbe: return FromAgent{Probe{from.probe().t1_ns()}};
-    case proto::FromAgent::kReady: return FromAgent{Ready{from.ready().capacity()}};
+    case proto::FromAgent::kHostFacts: return FromAgent{read(from.host_facts())};
+    case proto::FromAgent::kReady: {
+      const auto& warnings = from.ready().warnings();
+      return FromAgent{Ready{from.ready().capacity(), {warnings.begin(), warnings.end()}}};
+    }
     case proto::FromAgent::kRefused:
       return FromAgent{Refused{{from.refused().reasons().begin(), from.refused().reasons().end()}}};
     case proto::FromAgent::kStageSettled: return FromAgent{StageSettled{from.stage_settled().stage()}};

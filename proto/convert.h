@@ -21,10 +21,12 @@ inline constexpr int kMaxMessageBytes = 64 * 1024 * 1024;
 [[nodiscard]] proto::FromCoordinator to_proto(const FromCoordinator& message);
 [[nodiscard]] proto::PlanText to_proto(const PlanText& plan);
 [[nodiscard]] proto::Live to_proto(const Live& live);
+[[nodiscard]] proto::Hello to_proto(const Hello& hello);
 
 [[nodiscard]] Expected<FromAgent, std::string> from_proto(const proto::FromAgent& from);
 [[nodiscard]] Expected<FromCoordinator, std::string> from_proto(const proto::FromCoordinator& from);
 [[nodiscard]] PlanText from_proto(const proto::PlanText& from);
 [[nodiscard]] Live from_proto(const proto::Live& from);
+[[nodiscard]] Hello from_proto(const proto::Hello& from);
 
 }  // namespace onrush

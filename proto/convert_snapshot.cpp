@@ -121,6 +121,8 @@ void write(const Health& from, proto::Health& to) {
   to.set_listen_overflows(from.listen_overflows);
   to.set_memory_pressures(from.memory_pressures);
   to.set_memory_bytes(from.memory_bytes);
+  to.set_memory_left_bytes(from.memory_left_bytes);
+  to.set_memory_reserve_bytes(from.memory_reserve_bytes);
 }
 
 Health read(const proto::Health& from) {
@@ -137,7 +139,9 @@ Health read(const proto::Health& from) {
           .connects = from.connects(),
           .listen_overflows = from.listen_overflows(),
           .memory_pressures = from.memory_pressures(),
-          .memory_bytes = from.memory_bytes()};
+          .memory_bytes = from.memory_bytes(),
+          .memory_left_bytes = from.memory_left_bytes(),
+          .memory_reserve_bytes = from.memory_reserve_bytes()};
 }
 
 }  // namespace

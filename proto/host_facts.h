@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "core/host_facts.h"
+
 namespace onrush {
 
 /// CLOCK_MONOTONIC in nanoseconds: one clock for all processes of a kernel.
@@ -22,7 +24,9 @@ inline constexpr std::uint64_t kLeastDescriptors = 32;
 /// numbers, and what is logged would be written into them. First thing in main.
 void hold_standard_descriptors() noexcept;
 
-/// MemAvailable of /proc/meminfo in bytes; 0 if it cannot be read.
-[[nodiscard]] std::uint64_t memory_available_bytes();
+/// Everything, read from /proc and /sys; what cannot be read stays unknown.
+[[nodiscard]] HostFacts read_host_facts();
+/// Only what core/memory_left needs: cheap enough for each second.
+void read_memory_facts(HostFacts& facts);
 
 }  // namespace onrush

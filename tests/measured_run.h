@@ -56,7 +56,8 @@ class Second {
     const std::int64_t at_us = std::int64_t{snapshot_.second} * 1'000'000;
     snapshot_.failures.push_back({failure, stage, scenario, count, at_us, at_us + 500'000, sample});
     return this->count(stage, scenario, Counter::attempted, count)
-        .count(stage, scenario, Counter::failed, count);
+        .count(stage, scenario, Counter::failed, count)
+        .count(stage, scenario, Counter::own_failed, is_own_limit(failure) ? count : 0);
   }
   /// `spread_us`: from the first to the last first copy here.
   Second& broadcast(std::uint32_t stage, std::uint32_t scenario, std::uint64_t sequence,

@@ -118,10 +118,17 @@ void ClusterAgent::prepared(const Prepare& message) {
   if (world_.now_ns() < frozen_until_ns_)
     return world_.at(frozen_until_ns_, [this, message] { prepared(message); });
   preparing_ = false;
+  HostFacts facts;
+  facts.set(Fact::memory_reserve, 1'000'000'000);
   const AgentSettings settings{.workers = machine_.workers,
                                .descriptor_limit = machine_.descriptor_limit,
+                               .facts = facts,
                                .threads = false,
-                               .watch_host = false};
+                               .watch_host = false,
+                               .look_at_memory = [this](HostFacts& now) {
+                                 const bool gone = world_.now_ns() >= machine_.memory_ends_ns;
+                                 now.set(Fact::memory_available, gone ? 900'000'000 : 8'000'000'000);
+                               }};
   auto run = AgentRun::prepare(
       message, settings, [this](std::uint32_t) -> Expected<std::unique_ptr<Network>, std::string> {
         auto made = std::make_unique<SimulatedNetwork>(world_, machine_.wall_skew_us, machine_.clock_skew_ns);
@@ -129,7 +136,7 @@ void ClusterAgent::prepared(const Prepare& message) {
         return std::unique_ptr<Network>{std::move(made)};
       });
   if (run) run_ = std::move(*run);
-  send_(run ? FromAgent{Ready{run_->capacity()}} : FromAgent{Refused{run.error()}});
+  send_(run ? FromAgent{Ready{run_->capacity(), run_->warnings()}} : FromAgent{Refused{run.error()}});
   thaw();
 }
 

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,6 +27,7 @@ struct Machine {
   std::int64_t prepare_ns = 20'000'000;
   std::uint32_t workers = 1;
   std::uint64_t descriptor_limit = 20'000;
+  std::int64_t memory_ends_ns = std::numeric_limits<std::int64_t>::max();  ///< of the world's clock
 };
 
 class ClusterAgent {

@@ -151,6 +151,36 @@ TEST(ClusterStory, P059_ARunThatIsCalledOffBeforeItsStartLeavesNoAgentBehind) {
   EXPECT_EQ(interrupted.world().handshakes(), 0U);
 }
 
+// Never drive a machine out of memory: nobody opens any more, and everything is closed in order, at once.
+TEST(ClusterStory, ARunWhoseMachineNearsTheEndOfItsMemoryIsStoppedInOrder) {
+  constexpr const char* kSlowRamp = R"(
+name: ramp
+target: ws://127.0.0.1:80/echo
+scenarios:
+  idler: {script: [connect, listen: {}]}
+stages:
+  - {name: setup, users: 600, rate: 20/s}
+)";
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    std::vector<Machine> machines(3);
+    Cluster ample{kSlowRamp, {.seed = seed, .machines = machines}};
+    ample.play();
+    EXPECT_EQ(verdict(ample), Verdict::passed);
+    const std::int64_t begun_ns = ample.world().now_ns() - static_cast<std::int64_t>(ample.seconds() * 1e9);
+    machines[1].memory_ends_ns = begun_ns + 10'000'000'000;
+    Cluster cluster{kSlowRamp, {.seed = seed, .machines = machines}};
+    cluster.play();
+    EXPECT_EQ(verdict(cluster), Verdict::invalid) << "seed " << seed;
+    EXPECT_LT(cluster.finished_s(), 14) << "the ramp would take 30 s; seed " << seed;
+    EXPECT_GT(cluster.count(Counter::opened), 150U);
+    EXPECT_LT(cluster.count(Counter::opened), 250U) << "the others stop as well; seed " << seed;
+    EXPECT_EQ(cluster.count(Counter::opened), cluster.count(Counter::closed));
+    EXPECT_EQ(cluster.count(Counter::lost), 0U) << "closed in order";
+    EXPECT_THAT(decide(cluster.run().events(), cluster.aggregate()).reasons,
+                Contains(HasSubstr("agent-2's host had 900 MB left and keeps 1.0 GB free")));
+  }
+}
+
 // Found by this simulation: while it prepares an agent says nothing; that is no loss before the deadline.
 TEST(ClusterStory, P059_AnAgentThatPreparesForTenSecondsIsWaitedForAndOneThatNeverIsReadyIsNamed) {
   std::vector<Machine> machines(2);

@@ -265,6 +265,47 @@ TEST(Simulation, ASilentTargetFailsAttemptsInTime) {
     EXPECT_THAT(failure.failure.cause, ::testing::AnyOf(Cause::timeout, Cause::cancelled));
 }
 
+// P052, P055: what a limit of our own stops never was the target's failure.
+TEST(Simulation, LimitsOfOurOwnAreCountedApartThroughConnectAndWrite) {
+  constexpr const char* kMany = R"(
+name: many
+target: ws://127.0.0.1:80/echo
+scenarios:
+  pinger: {script: [connect, repeat: {every: 100ms, do: [{send: {text: hello}}]}]}
+stages:
+  - {name: setup, users: 200, rate: 100/s}
+  - {name: hold, for: 1s}
+)";
+  Simulation run{kMany,
+                 {.faults = {.refuse = 0.1, .no_descriptor = 0.2, .port_taken = 0.5, .no_buffer = 0.2}}};
+  run.run();
+  std::uint64_t own_failed = 0;
+  std::uint64_t own_lost = 0;
+  std::uint64_t target_failed = 0;
+  for (const FailureTotal& failure : run.aggregate().failures()) {
+    const bool opening = failure.failure.phase == Phase::connect || failure.failure.phase == Phase::upgrade;
+    (is_own_limit(failure.failure) ? (opening ? own_failed : own_lost) : target_failed) += failure.count;
+    const bool known = failure.failure.detail == EMFILE || failure.failure.detail == ENOBUFS;
+    EXPECT_TRUE(known || !is_own_limit(failure.failure)) << describe(failure.failure);
+  }
+  EXPECT_GT(own_failed, 0U);
+  EXPECT_GT(own_lost, 0U);
+  EXPECT_GT(target_failed, 0U);
+  EXPECT_EQ(run.count(Counter::own_failed), own_failed);
+  EXPECT_EQ(run.count(Counter::own_lost), own_lost);
+  EXPECT_GT(run.count(Counter::port_retries), 0U) << "each taken port is passed over, and counted";
+}
+
+TEST(Simulation, ABlockOfPortsThatAllAreTakenIsALimitOfOurOwnWithItsErrno) {
+  Simulation run{kPaced, {.faults = {.port_taken = 1}}};
+  run.run(3);
+  EXPECT_EQ(run.count(Counter::opened), 0U);
+  EXPECT_EQ(run.count(Counter::own_failed), run.count(Counter::failed));
+  for (const FailureTotal& failure : run.aggregate().failures())
+    EXPECT_TRUE(failure.failure.cause == Cause::cancelled ||
+                describe(failure.failure) == "port in use (EADDRINUSE)");
+}
+
 // P097: more arrivals than there is room for are counted, one by one, and the stage ends in time.
 TEST(Simulation, ArrivalsWithoutRoomAreDroppedAndCounted) {
   constexpr const char* kPlan = R"(

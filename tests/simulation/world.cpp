@@ -59,6 +59,7 @@ void SimulatedNetwork::tell(const Connection& connection, bool readable, bool wr
 Network::Begun SimulatedNetwork::connect(const Endpoint&, const Endpoint&, SocketToken token,
                                          std::span<const std::uint8_t> first) noexcept {
   connects_ns_.push_back(now_ns());
+  if (const int error = world_.own_limit(); error != 0) return {-error};
   const Connection& made = world_.add(*this, token);
   if (!made.established) return {made.descriptor};
   const std::ptrdiff_t put = write(made.descriptor, first);
@@ -89,6 +90,7 @@ std::ptrdiff_t SimulatedNetwork::read(int descriptor, std::span<std::uint8_t> in
 std::ptrdiff_t SimulatedNetwork::write(int descriptor, std::span<const std::uint8_t> bytes) noexcept {
   Connection& connection = world_.connection(descriptor);
   if (connection.error != 0) return -connection.error;
+  if (connection.no_buffer && connection.upgraded) return -ENOBUFS;
   std::size_t length = bytes.size();
   if (connection.short_writes) {
     length = static_cast<std::size_t>(world_.random().between(0, static_cast<std::int64_t>(length)));
@@ -173,6 +175,7 @@ void World::decide_fate(Connection& c) {
   c.one_byte = happens(faults_.one_byte_reads);
   c.short_writes = happens(faults_.short_writes);
   c.mute = happens(faults_.mute_on_close);
+  c.no_buffer = faults_.no_buffer > 0 && happens(faults_.no_buffer);
   if (happens(faults_.reset_mid_frame)) c.replies_to_reset = static_cast<int>(random_.between(0, 5));
   if (happens(faults_.close_1011)) c.replies_to_close = static_cast<int>(random_.between(0, 5));
 }

@@ -5,6 +5,7 @@
 // thread. Always: nothing happens without the clock being moved to it; the same seed gives the same run.
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -27,6 +28,9 @@ struct Faults {
   double short_writes = 0;     ///< writes of the client take a byte or some, or none for a while
   double close_1011 = 0;       ///< closes instead of one of its replies
   double mute_on_close = 0;    ///< never answers a close frame
+  double no_descriptor = 0;    ///< EMFILE: our own limit
+  double port_taken = 0;       ///< EADDRINUSE: our own limit, if it comes often enough in a row
+  double no_buffer = 0;        ///< ENOBUFS on a write after the handshake: our own limit
 };
 
 class World;
@@ -49,7 +53,7 @@ struct Connection {
   std::string from_client;  ///< arrived, not taken apart
   bool upgraded = false;
   bool refuse = false, silent = false, refuse_upgrade = false, one_byte = false, short_writes = false,
-       mute = false;
+       mute = false, no_buffer = false;
   int replies_to_reset = -1;  ///< how many replies come before the fault; -1 = never
   int replies_to_close = -1;
 };
@@ -103,6 +107,13 @@ class World {
   explicit World(std::uint64_t seed, Faults faults = {}) : random_{seed}, faults_{faults} {}
 
   [[nodiscard]] std::int64_t now_ns() const noexcept { return now_ns_; }
+  /// Our own machine refuses a connection: errno, or 0. Draws no chance where there is none, so that old
+  /// seeds give the runs that they gave.
+  [[nodiscard]] int own_limit() {
+    if (faults_.no_descriptor > 0 && happens(faults_.no_descriptor)) return EMFILE;
+    if (faults_.port_taken > 0 && happens(faults_.port_taken)) return EADDRINUSE;
+    return 0;
+  }
   /// When the next thing happens in the network; a large value if nothing will.
   [[nodiscard]] std::int64_t next_ns() const noexcept;
   /// Moves the clock and lets happen what is due.

@@ -42,7 +42,7 @@ TEST(Failure, EveryCauseHasATextOfItsOwnInEveryPhase) {
 
 // P052, P055: a limit of our own machine is never mixed with the target's errors.
 TEST(Failure, OwnLimitsAreOursAndHaveARemedy) {
-  for (const int number : {EADDRNOTAVAIL, EADDRINUSE, EMFILE, ENFILE, ENOBUFS, ENOMEM}) {
+  for (const int number : {EADDRNOTAVAIL, EADDRINUSE, EMFILE, ENFILE, ENOBUFS, ENOMEM, ENOSPC}) {
     const Failure failure{Phase::connect, Cause::system, static_cast<std::uint32_t>(number)};
     EXPECT_TRUE(is_ours(failure)) << describe(failure);
     EXPECT_TRUE(is_own_limit(failure)) << describe(failure);

@@ -19,6 +19,11 @@ PortAllocator make(const SourceBlock& block, Share part = {0, 1},
   return std::move(*made);
 }
 
+TEST(PortAllocator, ATargetAtAnAddressOfThisHostIsKnownByIt) {
+  EXPECT_TRUE(is_own_address(endpoint("127.0.0.1", 80)));
+  EXPECT_FALSE(is_own_address(endpoint("198.51.100.7", 80)));
+}
+
 TEST(PortAllocator, GivesEveryEndpointOnceThenNone) {
   PortAllocator ports = make({{"127.0.0.2", "127.0.0.3"}, 1000, 1009});
   EXPECT_EQ(ports.size(), 20U);

@@ -12,7 +12,9 @@
 namespace onrush {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
@@ -42,7 +44,7 @@ class RunTest : public testing::Test {
 
   void start(std::size_t agents, const std::string& extra = "") {
     begin(agents, extra);
-    for (std::uint32_t i = 0; i < agents; ++i) say(i, Ready{10});
+    for (std::uint32_t i = 0; i < agents; ++i) say(i, Ready{10, {}});
   }
 
   void say(std::uint32_t agent, const FromAgent& message) {
@@ -96,6 +98,16 @@ class RunTest : public testing::Test {
     return agents;
   }
 
+  void memory(std::uint32_t agent, std::uint64_t left, std::uint64_t reserve) {
+    Snapshot s;
+    s.number = ++numbers[agent];
+    s.second = static_cast<std::uint32_t>(s.number - 1);
+    s.gauges.open = open[agent];
+    s.health.memory_left_bytes = left;
+    s.health.memory_reserve_bytes = reserve;
+    say(agent, s);
+  }
+
   std::int64_t now = 100 * kSecond;
   std::optional<onrush::Run> run;
   std::vector<onrush::Run::Outgoing> sent;
@@ -104,22 +116,43 @@ class RunTest : public testing::Test {
   std::map<std::uint32_t, std::uint64_t> open;
 };
 
-using testing::ElementsAre;
-using testing::IsEmpty;
-
 TEST_F(RunTest, NobodyStartsBeforeAllAreReadyAndThenAllAtOneInstant) {
   begin(3);
   EXPECT_THAT(who_got<Prepare>(), ElementsAre(0, 1, 2));
-  say(0, Ready{10});
-  say(2, Ready{10});
+  say(0, Ready{10, {}});
+  say(2, Ready{10, {}});
   EXPECT_THAT(who_got<Start>(), IsEmpty());
-  say(1, Ready{10});
+  say(1, Ready{10, {}});
   EXPECT_THAT(who_got<Start>(), ElementsAre(0, 1, 2));
   std::set<std::int64_t> instants;
   for (const onrush::Run::Outgoing& outgoing : sent)
     if (const auto* start = std::get_if<Start>(&outgoing.message)) instants.insert(start->at_ns);
   EXPECT_EQ(instants.size(), 1U);
   EXPECT_GT(*instants.begin(), now);
+}
+
+TEST_F(RunTest, AWarningThatAllAgentsOfAHostGiveIsKeptOnce) {
+  begin(2);
+  say(0, Ready{10, {"small backlog", "few cores"}});
+  say(1, Ready{10, {"small backlog"}});
+  EXPECT_EQ(run->state(), RunState::running);
+  EXPECT_THAT(run->events().warnings, ElementsAre("small backlog", "few cores"));
+  EXPECT_THAT(run->take_log(), ElementsAre("warning: small backlog", "warning: few cores"));
+}
+
+TEST_F(RunTest, MemoryBelowTheReserveStopsAllAgentsAndWhatWasNotWatchedDoesNot) {
+  start(2);
+  now += kSecond;
+  memory(0, 1'000, 1'000);
+  memory(1, 0, 0);
+  EXPECT_EQ(run->state(), RunState::running);
+  memory(1, 999, 1'000);
+  EXPECT_EQ(run->state(), RunState::stopping);
+  EXPECT_THAT(who_got<Stop>(), ElementsAre(0, 1));
+  memory(0, 5, 1'000);
+  EXPECT_THAT(who_got<Stop>(), ElementsAre(0, 1)) << "it is stopping already";
+  ASSERT_TRUE(run->events().out_of_memory);
+  EXPECT_THAT(*run->events().out_of_memory, HasSubstr("agent-2's host had 999 B left and keeps 1.0 KB free"));
 }
 
 TEST_F(RunTest, SharesAreThePlacesInTheList) {
@@ -133,7 +166,7 @@ TEST_F(RunTest, SharesAreThePlacesInTheList) {
 
 TEST_F(RunTest, P059_ARefusalEndsTheRunWithItsReasonsAndNothingStarted) {
   begin(2);
-  say(0, Ready{10});
+  say(0, Ready{10, {}});
   say(1, Refused{{"agent-2 needs more"}});
   EXPECT_EQ(run->state(), RunState::finished);
   EXPECT_THAT(run->events().refused, ElementsAre("agent-2 needs more"));
@@ -143,7 +176,7 @@ TEST_F(RunTest, P059_ARefusalEndsTheRunWithItsReasonsAndNothingStarted) {
 
 TEST_F(RunTest, P059_AnAgentThatDoesNotGetReadyIsNamed) {
   begin(2);
-  say(0, Ready{10});
+  say(0, Ready{10, {}});
   pass(31, {0, 1});
   EXPECT_EQ(run->state(), RunState::finished);
   ASSERT_EQ(run->events().refused.size(), 1U);
@@ -152,7 +185,7 @@ TEST_F(RunTest, P059_AnAgentThatDoesNotGetReadyIsNamed) {
 
 TEST_F(RunTest, P059_AnAgentThatDiesBetweenReadyAndStartRefusesTheRun) {
   begin(2);
-  say(0, Ready{10});
+  say(0, Ready{10, {}});
   run->disconnected(0, now);
   EXPECT_EQ(run->state(), RunState::finished);
   EXPECT_THAT(run->events().refused[0], HasSubstr("agent-1 was lost before the start"));

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/health.h"
+
 namespace onrush {
 namespace {
 
@@ -24,13 +26,36 @@ TEST(SelfWatch, AddsUpThePacketsAndDropsOfAllProcessors) {
 }
 
 TEST(SelfWatch, SeesThisProcessAndNothingImpossible) {
-  SelfWatch watch;
+  SelfWatch watch{true, {}, nullptr};
   Health health;
   watch.look(health);
   EXPECT_GT(health.memory_bytes, 100'000U);
   EXPECT_GE(health.cpu_steal, 0);
   EXPECT_LE(health.cpu_steal, 1);
   EXPECT_LE(health.retransmits, health.segments_out);
+  EXPECT_FALSE(nears_end_of_memory(health)) << "nobody watches the memory";
+}
+
+TEST(SelfWatch, TellsTheMemoryLeftAndTheReserveThatItMustNotSinkBelow) {
+  HostFacts facts;
+  facts.set(Fact::memory_reserve, 1'000);
+  std::uint64_t available = 1'000;
+  SelfWatch watch{false, facts, [&](HostFacts& now) { now.set(Fact::memory_available, available--); }};
+  Health health;
+  watch.look(health);
+  EXPECT_EQ(health.memory_left_bytes, 1'000U);
+  EXPECT_EQ(health.memory_reserve_bytes, 1'000U);
+  EXPECT_FALSE(nears_end_of_memory(health));
+  watch.look(health);
+  EXPECT_EQ(health.memory_left_bytes, 999U);
+  EXPECT_TRUE(nears_end_of_memory(health));
+}
+
+TEST(SelfWatch, DoesNotWatchAMemoryThatCannotBeRead) {
+  SelfWatch watch{false, {}, [](HostFacts&) {}};
+  Health health;
+  watch.look(health);
+  EXPECT_FALSE(nears_end_of_memory(health));
 }
 
 }  // namespace

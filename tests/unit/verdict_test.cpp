@@ -14,6 +14,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 const std::string kPlan = R"(
 name: small
@@ -72,6 +73,43 @@ stages: [{name: setup, users: 3, rate: 10/s}]
   const Decision decision = decide({}, run.aggregate);
   EXPECT_EQ(exit_code(decision.verdict), 99);
   EXPECT_THAT(decision.reasons, ElementsAre("none of 3 connections opened"));
+}
+
+// P052, P055
+TEST(Verdict, ALimitOfOurOwnIsNoFailureOfTheTargetAndMakesTheRunInvalid) {
+  TestRun run{kPlan, {"a1", "a2"}};
+  run.stages({0, 1});
+  const Failure no_descriptor{Phase::connect, Cause::system, EMFILE};
+  run.send(0, Second{0}.opened(0, 0, 1).failed(0, 0, no_descriptor, 6).closed(0, 0, 1).last());
+  run.send(1, Second{0}.failed(0, 0, no_descriptor, 3).last());
+  const Decision decision = decide({}, run.aggregate);
+  EXPECT_EQ(exit_code(decision.verdict), 6);
+  EXPECT_THAT(
+      decision.reasons,
+      ElementsAre("a limit of our own machine was hit 9 times by a1, a2: no descriptor left (EMFILE); "
+                  "raise ulimit -n, see: onrush doctor"))
+      << "the threshold of 50 % is about the target, which failed nobody";
+}
+
+TEST(Verdict, WhatNeverLeftOurMachineIsNotCalledATargetThatOpensNothing) {
+  TestRun run{kPlan, {"a1"}};
+  run.stages({0, 1});
+  run.send(0, Second{0}.failed(0, 0, {Phase::connect, Cause::no_port, 0}, 10).last());
+  const Decision decision = decide({}, run.aggregate);
+  EXPECT_EQ(exit_code(decision.verdict), 6);
+  EXPECT_THAT(decision.reasons, Not(Contains(HasSubstr("connections opened"))));
+}
+
+TEST(Verdict, ARunThatWasStoppedForWantOfMemoryIsInvalidAndWarningsChangeNothing) {
+  RunEvents events;
+  events.warnings = {"small backlog"};
+  const Decision warned = decide(events, ten_users(0, {}).aggregate);
+  EXPECT_EQ(warned.verdict, Verdict::passed);
+  EXPECT_THAT(warned.warnings, ElementsAre("small backlog"));
+  events.out_of_memory = "stopped before the memory ran out";
+  const Decision stopped = decide(events, ten_users(0, {}).aggregate);
+  EXPECT_EQ(exit_code(stopped.verdict), 6);
+  EXPECT_THAT(stopped.reasons, ElementsAre("stopped before the memory ran out"));
 }
 
 // P071: the target died under all of them.
@@ -133,7 +171,7 @@ TEST(Verdict, ALimitOfOurOwnMachineMakesTheRunInvalid) {
   const Decision decision =
       decide({}, ten_users(1, {Phase::connect, Cause::system, EADDRNOTAVAIL}).aggregate);
   EXPECT_EQ(decision.verdict, Verdict::invalid);
-  EXPECT_THAT(decision.reasons, ElementsAre(HasSubstr("1 times: no port left (EADDRNOTAVAIL)")));
+  EXPECT_THAT(decision.reasons, ElementsAre(HasSubstr("1 times by a1: no port left (EADDRNOTAVAIL)")));
 }
 
 TEST(Verdict, AnInvalidSecondMakesTheRunInvalidAndASuspectOneDoesNot) {
@@ -146,7 +184,10 @@ TEST(Verdict, AnInvalidSecondMakesTheRunInvalidAndASuspectOneDoesNot) {
 TEST(Verdict, BooksThatDoNotBalanceAreAnInternalErrorWhateverElseHappened) {
   TestRun run{kPlan, {"a1"}};
   run.send(0, Second{0}.opened(0, 0, 10).last());  // never closed
-  const Decision decision = decide({{}, "an abort", "ctrl-c", {}}, run.aggregate);
+  RunEvents events;
+  events.aborted = "an abort";
+  events.interrupted = "ctrl-c";
+  const Decision decision = decide(events, run.aggregate);
   EXPECT_EQ(exit_code(decision.verdict), 70);
 }
 
