@@ -101,10 +101,19 @@ std::vector<Check> check_limits(const Prepare& prepare, const Plan& plan, const 
   return checks;
 }
 
-std::vector<std::string> described(const std::vector<Check>& checks, CheckGrade grade) {
+std::vector<std::string> refusals(const std::vector<Check>& checks) {
   std::vector<std::string> texts;
   for (const Check& check : checks)
-    if (check.grade == grade) texts.push_back(describe(check));
+    if (check.grade == CheckGrade::refused) texts.push_back(describe(check));
+  return texts;
+}
+
+// What it is about comes first, so that the coordinator knows when agents of one host say the same.
+std::vector<std::string> warnings_of(const std::vector<Check>& checks, const std::string& host) {
+  std::vector<std::string> texts;
+  for (const Check& check : checks)
+    if (check.grade == CheckGrade::warning)
+      texts.push_back(fmt::format("{}, {}: {}", host, check.name, describe(check)));
   return texts;
 }
 
@@ -149,13 +158,13 @@ Expected<std::unique_ptr<AgentRun>, std::vector<std::string>> AgentRun::prepare(
   const auto target = resolve(plan->target, family_of(prepare.source));
   if (!target) return Unexpected{std::vector{target.error()}};
   const std::vector<Check> checks = check_limits(prepare, *plan, settings, target.value());
-  std::vector<std::string> reasons = described(checks, CheckGrade::refused);
+  std::vector<std::string> reasons = refusals(checks);
   if (settings.threads)
     if (std::optional<std::string> foreign = foreign_address(prepare.source)) reasons.push_back(*foreign);
   if (!reasons.empty()) return Unexpected{reasons};
   auto parts = Parts::make(prepare, std::move(*plan), target.value(), settings, make_network);
   if (!parts) return Unexpected{std::vector{parts.error()}};
-  (*parts)->warnings = described(checks, CheckGrade::warning);
+  (*parts)->warnings = warnings_of(checks, settings.host);
   return std::unique_ptr<AgentRun>{new AgentRun{std::move(*parts)}};
 }
 

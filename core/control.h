@@ -85,7 +85,7 @@ struct Prepare {
 
 struct Ready {
   std::uint64_t capacity = 0;         ///< connections it can hold
-  std::vector<std::string> warnings;  ///< what will distort its figures
+  std::vector<std::string> warnings;  ///< of its figures; "what it is about: ..."
 };
 struct Refused {
   std::vector<std::string> reasons;  ///< figure needed, figure found, the remedy

@@ -197,10 +197,12 @@ void Run::take(std::uint32_t agent, const Snapshot& snapshot, std::int64_t now_n
   finish_if_done(now_ns);
 }
 
-// Agents of one host see the same; once is enough.
+// Agents of one host see the same, with figures that differ a little; once is enough.
 void Run::warn(const std::string& warning) {
   std::vector<std::string>& all = events_.warnings;
-  if (std::find(all.begin(), all.end(), warning) != all.end()) return;
+  const std::string about = warning.substr(0, warning.find(": ") + 1);
+  const auto is_known = [&](const std::string& known) { return known.starts_with(about); };
+  if (std::any_of(all.begin(), all.end(), is_known)) return;
   all.push_back(warning);
   log_.push_back("warning: " + warning);
 }

@@ -115,6 +115,26 @@ def test_the_script_is_clean_and_mends_what_the_table_names(tmp_path):
             assert checked.returncode == 0, checked.stdout
 
 
+def test_a_runs_report_names_each_warning_of_a_host_once(tmp_path):
+    words, possible = network_of_its_own()
+    if not possible:
+        pytest.skip("no network namespace can be made here")
+    plan = write_plan(tmp_path, RAMP.format(port=9, users=40, over="100ms"))  # nobody listens there: it is over soon
+    story = """
+        sysctl -q -w net.core.somaxconn=1 net.ipv4.tcp_max_tw_buckets=1
+        ip link set lo up
+        "$ONRUSH" run "$PLAN" --agents 3 --http 127.0.0.1:0 --out results
+    """
+    env = {**os.environ, "ONRUSH": str(BIN / "onrush"), "PLAN": str(plan)}
+    done = subprocess.run([*words, "sh", "-c", story], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 99, done.stderr
+    warnings = summary(tmp_path / "results")["warnings"]
+    for about in ("accept backlog", "sockets in TIME_WAIT"):
+        assert len([w for w in warnings if f", {about}: " in w]) == 1, warnings
+        assert len(re.findall(rf"^warning: .*, {about}: ", done.stderr, re.MULTILINE)) == 1, done.stderr
+    assert " warning  " in done.stdout, "and in the summary"
+
+
 def test_every_kind_of_script_is_clean(tmp_path):
     if not shutil.which("shellcheck"):
         pytest.skip("shellcheck is not installed")

@@ -15,6 +15,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::SizeIs;
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
@@ -133,11 +134,12 @@ TEST_F(RunTest, NobodyStartsBeforeAllAreReadyAndThenAllAtOneInstant) {
 
 TEST_F(RunTest, AWarningThatAllAgentsOfAHostGiveIsKeptOnce) {
   begin(2);
-  say(0, Ready{10, {"small backlog", "few cores"}});
-  say(1, Ready{10, {"small backlog"}});
+  say(0, Ready{10, {"load-1, backlog: 10 of 20", "load-1, cores: few"}});
+  say(1, Ready{10, {"load-1, backlog: 11 of 20", "load-2, backlog: 10 of 20"}});
   EXPECT_EQ(run->state(), RunState::running);
-  EXPECT_THAT(run->events().warnings, ElementsAre("small backlog", "few cores"));
-  EXPECT_THAT(run->take_log(), ElementsAre("warning: small backlog", "warning: few cores"));
+  EXPECT_THAT(run->events().warnings,
+              ElementsAre("load-1, backlog: 10 of 20", "load-1, cores: few", "load-2, backlog: 10 of 20"));
+  EXPECT_THAT(run->take_log(), SizeIs(3));
 }
 
 TEST_F(RunTest, MemoryBelowTheReserveStopsAllAgentsAndWhatWasNotWatchedDoesNot) {
