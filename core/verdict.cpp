@@ -33,6 +33,11 @@ std::string who(const std::set<std::string>& agents) {
   return fmt::format("{}", fmt::join(agents, ", "));
 }
 
+bool hit_own_limit(const Aggregate& aggregate) {
+  const std::vector<FailureTotal> all = aggregate.failures();
+  return std::any_of(all.begin(), all.end(), [](const FailureTotal& f) { return is_own_limit(f.failure); });
+}
+
 void own_limits(const Aggregate& aggregate, Reasons& reasons) {
   std::map<Failure, LimitHit> limits;
   for (const FailureTotal& total : aggregate.failures()) {
@@ -143,7 +148,10 @@ Decision decide(const RunEvents& events, const Aggregate& aggregate) {
     reasons.push_back({Verdict::internal_error, "our own books do not balance: " + broken});
   if (events.interrupted) reasons.push_back({Verdict::interrupted, "interrupted: " + *events.interrupted});
   for (const std::string& why : events.refused) reasons.push_back({Verdict::refused, why});
-  if (events.aborted) reasons.push_back({Verdict::aborted, "aborted by the plan: " + *events.aborted});
+  // Too few connections may be our own doing, and then the target did not make the plan end the run.
+  if (events.aborted)
+    reasons.push_back({hit_own_limit(aggregate) ? Verdict::invalid : Verdict::aborted,
+                       "aborted by the plan: " + *events.aborted});
   if (events.out_of_memory) reasons.push_back({Verdict::invalid, *events.out_of_memory});
   for (const std::string& agent : events.lost_agents)
     reasons.push_back({Verdict::degraded, fmt::format("agent {} was lost", agent)});

@@ -91,6 +91,15 @@ TEST(Verdict, ALimitOfOurOwnIsNoFailureOfTheTargetAndMakesTheRunInvalid) {
       << "the threshold of 50 % is about the target, which failed nobody";
 }
 
+TEST(Verdict, AnAbortThatALimitOfOurOwnMayHaveCausedIsInvalid) {
+  RunEvents events;
+  events.aborted = "connect_pace < 20%";
+  EXPECT_EQ(decide(events, ten_users(1, kRefusedByTarget).aggregate).verdict, Verdict::aborted);
+  const Decision ours = decide(events, ten_users(1, {Phase::connect, Cause::system, EMFILE}).aggregate);
+  EXPECT_EQ(exit_code(ours.verdict), 6);
+  EXPECT_THAT(ours.reasons, ElementsAre("aborted by the plan: connect_pace < 20%", HasSubstr("EMFILE")));
+}
+
 TEST(Verdict, WhatNeverLeftOurMachineIsNotCalledATargetThatOpensNothing) {
   TestRun run{kPlan, {"a1"}};
   run.stages({0, 1});
