@@ -47,7 +47,7 @@ MACHINE = {
 NETWORK = {
     "net.core.somaxconn": 65_535,
     "net.ipv4.tcp_max_syn_backlog": 65_535,
-    "net.ipv4.tcp_max_tw_buckets": 262_144,
+    "net.ipv4.tcp_max_tw_buckets": USERS + 100_000,
     # BBR without the fq queue paces by a timer for every socket; Reno is what every namespace may choose.
     "net.ipv4.tcp_congestion_control": "reno",
 }
