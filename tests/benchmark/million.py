@@ -129,6 +129,9 @@ def main():
         with private_network.raised(MACHINE):
             sys.exit(private_network.run_again_inside(USERS))
     private_network.prepare(NETWORK)
+    # Both sides, for whoever is woken to wait for its turn: with a hundred processes on a few cores, preempting
+    # one for each message costs a fifth of the CPU.
+    os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
     shutil.rmtree(RESULTS, ignore_errors=True)
     before = processes.meminfo()["Slab"]
     target, workers = start_target()
