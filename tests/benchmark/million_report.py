@@ -1,6 +1,6 @@
 """What a million connections have shown: the figures, and a check for each promise."""
 
-import processes
+from harness import machine
 
 WINDOW_S = 10
 DRAIN_S = 15  # for a million
@@ -48,10 +48,10 @@ def settled_samples(outcome):
 
 
 def show_figures(outcome):
-    machine = processes.machine()
+    facts = machine.facts()
     users, private = outcome["users"], outcome["private"]
     summary = outcome["summary"]
-    print(f"\n  machine      {machine['cores']} cores, {machine['memory_gib']} GiB, Linux {machine['kernel']}; "
+    print(f"\n  machine      {facts['cores']} cores, {facts['memory_gib']} GiB, {facts['kernel']}; "
           f"{len(summary['agents'])} agents, {outcome['workers']} processes of target-floor")
     setup = stage_named(outcome, "setup")
     length = setup["end_s"] - setup["start_s"]

@@ -49,12 +49,3 @@ def sockstat():
             words = line.split()[1:]
             return {name: int(value) for name, value in zip(words[::2], words[1::2])}
     return {}
-
-
-def machine():
-    """Cores, memory and kernel: what a figure means nothing without."""
-    return {
-        "cores": len(os.sched_getaffinity(0)),
-        "memory_gib": round(meminfo()["MemTotal"] / 2**30, 1),
-        "kernel": os.uname().release,
-    }
