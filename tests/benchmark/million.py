@@ -24,6 +24,7 @@ from pathlib import Path
 import million_report
 import private_network
 import processes
+from harness.network import tcp_sockets
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BIN = Path(os.environ.get("ONRUSH_BIN", ROOT / "build/release/bin"))
@@ -95,7 +96,7 @@ class Watch:
             "target_cpu_s": sum(map(processes.cpu_s, self.target_pids)),
             "agents_cpu_s": sum(map(processes.cpu_s, self.agent_pids)),
             "coordinator_cpu_s": processes.cpu_s(self.onrush.pid),
-            "time_wait": processes.sockstat()["tw"],
+            "time_wait": tcp_sockets()[1],
         }
 
     def measure_private(self):
@@ -145,7 +146,7 @@ def main():
         watch.end()
         time.sleep(1)  # the target hears of the last resets
         left = json.loads(get(f"http://127.0.0.1:{PORT}/stats"))
-        time_wait = processes.sockstat()["tw"]
+        time_wait = tcp_sockets()[1]
     finally:
         target.terminate()
         target.wait(30)

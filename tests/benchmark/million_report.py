@@ -44,7 +44,8 @@ def cores(outcome, stage, side):
 
 def settled_samples(outcome):
     """For each stage whose end leaves things at rest, the last sample of both counts."""
-    return [(stage, samples_of(outcome, stage)[-1]) for stage in ("idle", "broadcast") if samples_of(outcome, stage)]
+    samples = ((stage, samples_of(outcome, stage)) for stage in ("idle", "broadcast"))
+    return [(stage, seen[-1]) for stage, seen in samples if seen]
 
 
 def show_figures(outcome):

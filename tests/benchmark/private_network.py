@@ -55,10 +55,9 @@ def run_again_inside(connections):
         # Two sockets a pair, and four buckets a socket: each step along a chain is a cache miss.
         entries = 1 << max(8 * connections - 1, 1 << 16).bit_length()
         write_setting("net.ipv4.tcp_child_ehash_entries", min(entries, 1 << 24))
-    # A name of its own for the next level; the terminal's Ctrl-C reaches it as it reaches us.
     environment = dict(os.environ, **{_LEVEL: str(level + 1)})
-    command = ["unshare", "--net", sys.executable, *sys.argv]
-    child = subprocess.Popen(command, env=environment)
+    child = subprocess.Popen(["unshare", "--net", sys.executable, *sys.argv], env=environment)
+    # The terminal's Ctrl-C reaches the child as it reaches us; it ends, and then we put the settings back.
     while True:
         try:
             return child.wait()

@@ -40,12 +40,3 @@ def meminfo():
     """Bytes by name."""
     rows = (line.split() for line in Path("/proc/meminfo").read_text().splitlines())
     return {row[0].rstrip(":"): int(row[1]) * 1024 for row in rows if len(row) == 3}
-
-
-def sockstat():
-    """TCP's counts and memory in pages: inuse, orphan, tw, alloc, mem."""
-    for line in Path("/proc/net/sockstat").read_text().splitlines():
-        if line.startswith("TCP:"):
-            words = line.split()[1:]
-            return {name: int(value) for name, value in zip(words[::2], words[1::2])}
-    return {}
