@@ -10,8 +10,8 @@ namespace {
 
 // Longer runs than a month are not foreseen; a second beyond it is a broken message.
 constexpr std::uint32_t kMostSeconds = 31 * 24 * 3600;
-// A silent agent is given up after three seconds, so a larger leap is a broken message too. A coordinator
-// that was itself stopped forgives silence: an hour of it.
+// A silent agent is given up after seconds, so a larger leap is a broken message too. A coordinator that was
+// itself stopped forgives silence: an hour of it.
 constexpr std::uint32_t kMostSkipped = 3600;
 constexpr std::size_t kSampleBytes = 200;
 

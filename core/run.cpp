@@ -15,8 +15,12 @@ namespace {
 constexpr std::int64_t kSecond = 1'000'000'000;
 // Allocating and reading the plan takes an agent well under a second; one that takes this long will not come.
 constexpr std::int64_t kReadyDeadline = 30 * kSecond;
-// An agent says something every second; three in a row missing is loss (design: noticed within 3 s).
+// An agent says something every second; three in a row missing is told. A stream that still stands gets
+// longer: a starved host is silent for seconds and its users live on, while a dead process or host breaks the
+// stream.
 constexpr std::int64_t kSilence = 3 * kSecond;
+constexpr std::int64_t kGivenUp = 10 * kSecond;
+constexpr std::size_t kMostNamed = 5;
 // The start and every stage end lie this far ahead, so that the word reaches all agents before its instant.
 constexpr std::int64_t kStartLead = 500'000'000;
 constexpr std::int64_t kStageLead = 100'000'000;
@@ -44,6 +48,14 @@ std::vector<std::string> names(const std::vector<RunAgent>& agents) {
   std::vector<std::string> all;
   for (const RunAgent& agent : agents) all.push_back(agent.name);
   return all;
+}
+
+// Hundreds may go silent at once, when it is the host that is starved.
+std::string first_few(const std::vector<std::string>& all) {
+  const auto shown = std::min(all.size(), kMostNamed);
+  std::string text = fmt::format("{}", fmt::join(all.begin(), all.begin() + std::ptrdiff_t(shown), ", "));
+  if (shown < all.size()) text += fmt::format(" and {} more", all.size() - shown);
+  return text;
 }
 
 }  // namespace
@@ -109,7 +121,7 @@ void Run::interrupt(const std::string& why, bool at_once, std::int64_t now_ns) {
 void Run::tick(std::int64_t now_ns) {
   if (state_ == RunState::finished) return;
   forgive_own_pause(now_ns);
-  give_up_silent(now_ns);
+  watch_silence(now_ns);
   if (state_ == RunState::preparing && now_ns - begun_ns_ > kReadyDeadline) {
     for (std::size_t i = 0; i < members_.size(); ++i)
       if (members_[i].state == Member::State::preparing)
@@ -322,13 +334,25 @@ void Run::forgive_own_pause(std::int64_t now_ns) {
   closing_deadline_ns_ += pause_ns;
 }
 
-void Run::give_up_silent(std::int64_t now_ns) {
+void Run::watch_silence(std::int64_t now_ns) {
+  std::vector<std::string> silent;
+  std::vector<std::string> back;
   for (std::uint32_t i = 0; i < members_.size(); ++i) {
-    const Member& member = members_[i];
+    Member& member = members_[i];
     // While it prepares it does nothing else (a slow name server takes seconds): that has its own deadline.
     if (member.state != Member::State::ready && member.state != Member::State::running) continue;
-    if (now_ns - member.last_heard_ns > kSilence) lose(i, "nothing heard of it for 3 s", now_ns);
+    const std::int64_t silence_ns = now_ns - member.last_heard_ns;
+    if (silence_ns > kGivenUp) {
+      lose(i, fmt::format("nothing heard of it for {} s", kGivenUp / kSecond), now_ns);
+      continue;
+    }
+    if (std::exchange(member.is_silent, silence_ns > kSilence) == member.is_silent) continue;
+    (member.is_silent ? silent : back).push_back(agents_[i].name);
   }
+  if (!silent.empty())
+    log_.push_back(fmt::format("nothing heard for {} s of {}; given up after {} s", kSilence / kSecond,
+                               first_few(silent), kGivenUp / kSecond));
+  if (!back.empty()) log_.push_back("heard again of " + first_few(back));
 }
 
 bool Run::all_settled() const noexcept {

@@ -75,6 +75,7 @@ class Run {
   struct Member {
     enum class State : std::uint8_t { preparing, ready, running, done, lost } state = State::preparing;
     std::int64_t last_heard_ns = 0;
+    bool is_silent = false;                     ///< and the person who watches knows
     std::optional<std::uint32_t> settled = {};  ///< the latest stage that has settled there
   };
 
@@ -95,7 +96,7 @@ class Run {
   void finish_if_done(std::int64_t now_ns);
   void finish(std::int64_t now_ns);
   void forgive_own_pause(std::int64_t now_ns);
-  void give_up_silent(std::int64_t now_ns);
+  void watch_silence(std::int64_t now_ns);
   [[nodiscard]] bool all_settled() const noexcept;
   [[nodiscard]] std::int64_t since_start_us(std::int64_t at_ns) const noexcept {
     return (at_ns - start_ns_) / 1000;

@@ -142,8 +142,10 @@ def main():
         print("$ " + " ".join(str(word).replace(f"{ROOT}/", "") for word in command), flush=True)
         onrush = subprocess.Popen(command, cwd=ROOT)
         watch = Watch(target, onrush)
-        code = onrush.wait()
-        watch.end()
+        try:
+            code = processes.wait_out(onrush)
+        finally:
+            watch.end()
         time.sleep(1)  # the target hears of the last resets
         left = json.loads(get(f"http://127.0.0.1:{PORT}/stats"))
         time_wait = tcp_sockets()[1]

@@ -11,6 +11,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import processes
+
 _LEVEL = "ONRUSH_NETWORK_LEVEL"
 
 
@@ -56,13 +58,7 @@ def run_again_inside(connections):
         entries = 1 << max(8 * connections - 1, 1 << 16).bit_length()
         write_setting("net.ipv4.tcp_child_ehash_entries", min(entries, 1 << 24))
     environment = dict(os.environ, **{_LEVEL: str(level + 1)})
-    child = subprocess.Popen(["unshare", "--net", sys.executable, *sys.argv], env=environment)
-    # The terminal's Ctrl-C reaches the child as it reaches us; it ends, and then we put the settings back.
-    while True:
-        try:
-            return child.wait()
-        except KeyboardInterrupt:
-            continue
+    return processes.wait_out(subprocess.Popen(["unshare", "--net", sys.executable, *sys.argv], env=environment))
 
 
 def prepare(settings):

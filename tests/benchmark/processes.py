@@ -36,6 +36,15 @@ def private_bytes(pid):
     return sum(int(line.split()[1]) for line in lines if line.startswith("Private_")) * 1024
 
 
+def wait_out(child):
+    """The child's exit code. The terminal's Ctrl-C reaches it as it reaches us: it ends in order, and then we do."""
+    while True:
+        try:
+            return child.wait()
+        except KeyboardInterrupt:
+            continue
+
+
 def meminfo():
     """Bytes by name."""
     rows = (line.split() for line in Path("/proc/meminfo").read_text().splitlines())

@@ -83,22 +83,22 @@ TEST(ClusterStory, P046_ClocksThatDisagreeMoveNeitherTheStartNorAnyDuration) {
   EXPECT_LT(total.find(Time::start_lag)->max_us(), 1000);
 }
 
-// P056: an agent that stands still for two seconds is one of us again; for ten it is lost, named, and its
-// coming back changes no figure.
+// P056: an agent that stands still for seven seconds is one of us again; for fifteen it is lost, named, and
+// its coming back changes no figure.
 TEST(ClusterStory, P056_AFrozenAgentComesBackInTimeOrIsLostOnce) {
-  Cluster brief{kEcho, {.misfortunes = {{Kind::freeze, 3, 1.5, 1}}}};
+  Cluster brief{kEcho, {.misfortunes = {{Kind::freeze, 3, 7, 1}}}};
   brief.play();
   EXPECT_THAT(lost(brief), IsEmpty());
   EXPECT_EQ(brief.count(Counter::lost), 0U);
   EXPECT_EQ(brief.count(Counter::messages_sent), brief.world().messages_in());
 
-  Cluster lasting{kEcho, {.misfortunes = {{Kind::freeze, 3, 10, 1}}}};
+  Cluster lasting{kEcho, {.misfortunes = {{Kind::freeze, 3, 15, 1}}}};
   lasting.play();
   EXPECT_THAT(lost(lasting), ElementsAre("agent-2"));
   EXPECT_EQ(lasting.count(Counter::lost), 4U);
   EXPECT_EQ(lasting.count(Counter::opened), 12U);
   EXPECT_EQ(verdict(lasting), Verdict::degraded);
-  EXPECT_NEAR(lasting.given_up_s().at(1), 6, 1.1);
+  EXPECT_NEAR(lasting.given_up_s().at(1), 13, 1.1);
   EXPECT_GT(lasting.aggregate().agents()[1].gap_seconds, 0U);
 }
 
@@ -198,10 +198,10 @@ TEST(ClusterStory, P059_AnAgentThatPreparesForTenSecondsIsWaitedForAndOneThatNev
 // Found by this simulation (seed 1952): an agent whose link breaks when it has sent its last snapshot waited
 // a minute for a receipt that could not come.
 TEST(ClusterStory, AnAgentWhoseLastSnapshotWasSentInVainLeavesAllTheSame) {
-  Cluster cluster{kEcho, {.machines = std::vector<Machine>(1), .misfortunes = {{Kind::cut, 6, 4}}}};
+  Cluster cluster{kEcho, {.machines = std::vector<Machine>(1), .misfortunes = {{Kind::cut, 6, 13}}}};
   cluster.play();
   EXPECT_THAT(lost(cluster), ElementsAre("agent-1"));
-  EXPECT_LT(cluster.seconds(), 12);
+  EXPECT_LT(cluster.seconds(), 22);
 }
 
 // Found by this simulation: the deadline of closing ran on while the coordinator itself stood still.
@@ -215,13 +215,13 @@ TEST(ClusterStory, ACoordinatorThatStandsStillWhileAgentsCloseLosesNone) {
 
 // Found by this simulation: a pause that was forgiven put the last word of an agent into the future, so that
 // its death after it was noticed that much later.
-TEST(ClusterStory, ALossAfterThePauseOfTheCoordinatorIsNoticedWithinThreeSeconds) {
+TEST(ClusterStory, ALossAfterThePauseOfTheCoordinatorIsNoticedWithinTenSeconds) {
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     Cluster cluster{std::string{kEcho} + "on_agent_loss: abort\n",
                     {.seed = seed, .misfortunes = {{Kind::pause, 1.5, 2.5}, {Kind::vanish, 4.05, 0, 1}}}};
     cluster.play();
     ASSERT_THAT(cluster.given_up_s(), Contains(testing::Key(1U))) << "seed " << seed;
-    EXPECT_LT(cluster.given_up_s().at(1), 4.05 + 3.1) << "seed " << seed;
+    EXPECT_LT(cluster.given_up_s().at(1), 4.05 + 10.1) << "seed " << seed;
   }
 }
 

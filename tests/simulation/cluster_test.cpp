@@ -112,13 +112,13 @@ void add_misfortune(Story& story, Random& random) {
     story.may_lose_agents = true;
   } else if (kind < 0.35) {
     if (random.unit() < 0.5) {
-      m.for_s = 0.5 + random.unit() * 9.5;
+      m.for_s = 0.5 + random.unit() * 14.5;
       story.may_lose_agents = true;
     }
   } else if (kind < 0.6) {
     m.kind = Kind::cut;
     if (random.unit() < 0.2) {
-      m.for_s = 1.5 + random.unit() * 3;
+      m.for_s = 1.5 + random.unit() * 12;
       story.may_lose_agents = true;
     }
   } else if (kind < 0.8) {

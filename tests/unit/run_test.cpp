@@ -263,23 +263,38 @@ TEST_F(RunTest, ABrokenStreamIsALossWithItsConnectionsAndTheOthersGoOn) {
   EXPECT_THAT(who_got<EndStage>(), ElementsAre(0)) << "the stage does not wait for the lost one";
 }
 
-TEST_F(RunTest, P056_SilenceForThreeSecondsIsALossAndLateWordsChangeNothing) {
+TEST_F(RunTest, P056_SilenceForTenSecondsIsALossAndLateWordsChangeNothing) {
   start(2);
   pass(1, {0, 1});
   snapshot(1, 2);
-  pass(4, {0});
+  pass(11, {0});
   EXPECT_THAT(run->events().lost_agents, ElementsAre("agent-2"));
   snapshot(1, 2);
   EXPECT_EQ(run->live(now).lost, 2U);
   EXPECT_EQ(run->live(now).open, 0U);
 }
 
-TEST_F(RunTest, P056_SilenceForTwoSecondsIsNoLoss) {
+TEST_F(RunTest, P056_SilenceIsToldAfterThreeSecondsAndWhenItEndsNothingIsLost) {
   start(2);
   pass(1, {0, 1});
+  EXPECT_THAT(run->take_log(), IsEmpty());
   pass(2, {0});
-  pass(2, {0, 1});
+  EXPECT_THAT(run->take_log(), IsEmpty());
+  pass(6, {0});
+  EXPECT_THAT(run->take_log(), ElementsAre("nothing heard for 3 s of agent-2; given up after 10 s"));
+  pass(1, {0, 1});
+  EXPECT_THAT(run->take_log(), ElementsAre("heard again of agent-2"));
   EXPECT_THAT(run->events().lost_agents, IsEmpty());
+}
+
+TEST_F(RunTest, P056_AHostThatStarvesItsManyAgentsIsOneLine) {
+  start(9);
+  pass(1, {0, 1, 2, 3, 4, 5, 6, 7, 8});
+  EXPECT_THAT(run->take_log(), IsEmpty());
+  pass(4, {});
+  EXPECT_THAT(run->take_log(),
+              ElementsAre("nothing heard for 3 s of agent-1, agent-2, agent-3, agent-4, agent-5 "
+                          "and 4 more; given up after 10 s"));
 }
 
 TEST_F(RunTest, ACoordinatorThatWasStoppedItselfDoesNotBlameItsAgents) {
