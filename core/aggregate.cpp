@@ -189,7 +189,16 @@ void Aggregate::grade(std::uint32_t agent, std::uint32_t second, Judgement judge
   suspect_seconds_.insert(second);
   SeriesRow& row = series_.row(second);
   row.worst = std::max(row.worst, judgement.grade);
-  if (suspects_.size() < kSuspectsKept) suspects_.push_back({second, agent, std::move(judgement)});
+  note_suspect({second, agent, std::move(judgement)});
+}
+
+// A hundred busy agents fill the list with SUSPECT seconds; the INVALID ones decide the verdict and must not
+// miss their causes.
+void Aggregate::note_suspect(SuspectSecond suspect) {
+  if (suspects_.size() < kSuspectsKept) return suspects_.push_back(std::move(suspect));
+  if (suspect.judgement.grade != Grade::invalid) return;
+  while (replaced_ > 0 && suspects_[replaced_ - 1].judgement.grade == Grade::invalid) --replaced_;
+  if (replaced_ > 0) suspects_[--replaced_] = std::move(suspect);
 }
 
 void Aggregate::agent_lost(std::uint32_t agent, std::int64_t at_us) {

@@ -158,6 +158,7 @@ class Aggregate {
   void count_failure(std::uint32_t agent, const FailureCount& failure);
   void apply_state(std::uint32_t agent, const Snapshot& snapshot);
   void grade(std::uint32_t agent, std::uint32_t second, Judgement judgement);
+  void note_suspect(SuspectSecond suspect);
   void close_books(std::uint32_t agent, std::uint32_t scenario, std::int64_t at_us);
   void close_whole_seconds();
   void whole(const SeriesRow& row, const Series::ByStage& by_stage);
@@ -191,6 +192,8 @@ class Aggregate {
   std::map<FailureKey, FailureTotal> failures_;
   std::vector<std::vector<ObservedSample>> observed_;
   std::vector<SuspectSecond> suspects_;
+  std::size_t replaced_ =
+      kSuspectsKept;  ///< of a full list, what lies before may give way to INVALID seconds
   std::set<std::uint32_t> suspect_seconds_;
   std::vector<AbortWatch> watches_;
   std::optional<std::string> aborted_;

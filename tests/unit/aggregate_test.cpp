@@ -199,6 +199,18 @@ TEST(Aggregate, GradesEachAgentsSecondsAndNamesTheCause) {
   EXPECT_EQ(run.aggregate.live(5'000'000).suspect_seconds, 5u);
 }
 
+TEST(Aggregate, AnInvalidSecondHasItsCauseHoweverManySuspectOnesThereAre) {
+  TestRun run{kPlan, {"a1"}};
+  const auto kept = [&] { return run.aggregate.suspects(); };
+  std::uint32_t second = 0;
+  for (; second < 11'000; ++second) run.send(0, Second{second}.health({.lag_p99_us = 12'000}));
+  ASSERT_EQ(kept().size(), 10'000u);
+  for (; second < 22'000; ++second) run.send(0, Second{second}.health({.lag_p99_us = 2'000'000}));
+  ASSERT_EQ(kept().size(), 10'000u);
+  EXPECT_EQ(kept().back().second, 11'000u) << "the first of them took the place of the last suspect one";
+  for (const SuspectSecond& s : kept()) EXPECT_EQ(s.judgement.grade, Grade::invalid);
+}
+
 TEST(Delivery, AnAgentThatSawNothingCountsItsListenersAsExpected) {
   TestRun run{kPlan, {"a1", "a2"}};
   for (const std::uint32_t agent : {0u, 1u}) run.send(agent, Second{0}.listening(10));
