@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/connection.h"
 #include "core/template.h"
 #include "core/threshold.h"
 #include "core/url.h"
@@ -126,6 +127,7 @@ enum class OnAgentLoss : std::uint8_t { carry_on, abort };
 struct Plan {
   std::string name;
   Url target;
+  Connection connection;
   std::vector<Scenario> scenarios;
   std::vector<Stage> stages;
   std::vector<Expression> thresholds;

@@ -7,7 +7,7 @@
 namespace onrush {
 namespace {
 
-enum class Connection : std::uint8_t { none, open };
+enum class Link : std::uint8_t { none, open };
 
 template <class T>
 bool is(const Step& step) {
@@ -39,7 +39,7 @@ class Flow {
  public:
   Flow(Reader& reader, const std::string& owner) : reader_{reader}, owner_{owner} {}
 
-  Connection walk(const std::vector<PlacedStep>& steps, Connection connection) {
+  Link walk(const std::vector<PlacedStep>& steps, Link connection) {
     for (std::size_t i = 0; i < steps.size(); ++i) {
       connection = step(steps[i], connection);
       if (endless(steps[i]) && i + 1 < steps.size()) {
@@ -54,22 +54,22 @@ class Flow {
   }
 
  private:
-  Connection step(const PlacedStep& placed, Connection connection) {
+  Link step(const PlacedStep& placed, Link connection) {
     if (is<ConnectStep>(placed.step)) {
-      if (connection == Connection::open)
+      if (connection == Link::open)
         complain(placed, fmt::format("'connect' in {} while the user is connected; 'close' or 'drop' first",
                                      again()));
-      return Connection::open;
+      return Link::open;
     }
     if (is<ThinkStep>(placed.step)) return connection;
     if (is<RepeatStep>(placed.step)) return repeat(placed, connection);
-    if (connection == Connection::none)
+    if (connection == Link::none)
       complain(placed,
                fmt::format("'{}' in {} has no connection; 'connect' first", step_name(placed.step), again()));
-    return is<CloseStep>(placed.step) || is<DropStep>(placed.step) ? Connection::none : Connection::open;
+    return is<CloseStep>(placed.step) || is<DropStep>(placed.step) ? Link::none : Link::open;
   }
 
-  Connection repeat(const PlacedStep& placed, Connection before) {
+  Link repeat(const PlacedStep& placed, Link before) {
     const auto& repeat = std::get<RepeatStep>(placed.step.what);
     const bool body_waits = repeat.every_ns || std::any_of(placed.body.begin(), placed.body.end(), waits);
     if (!repeat.times && !body_waits && !placed.body.empty())
@@ -83,12 +83,12 @@ class Flow {
                fmt::format("this '{}' in {} never ends, so the 'repeat' around it has one iteration only; "
                            "give it a 'for'",
                            step_name(placed.body.back().step), owner_));
-    const Connection after = walk(placed.body, before);
+    const Link after = walk(placed.body, before);
     if (after == before || repeat.times == 1u) return after;
     // The second iteration begins where the first ended.
     const bool outer = second_;
     second_ = true;
-    const Connection last = walk(placed.body, after);
+    const Link last = walk(placed.body, after);
     second_ = outer;
     return last;
   }
@@ -116,7 +116,7 @@ void check_flow(Reader& reader, const std::vector<PlacedStep>& script, const std
                                 step_name(script.front().step)));
     return;
   }
-  Flow(reader, owner).walk(script, Connection::none);
+  Flow(reader, owner).walk(script, Link::none);
 }
 
 bool never_ends(const Steps& script) {

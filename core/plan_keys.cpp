@@ -9,9 +9,13 @@ using Name = std::string_view;
 template <std::size_t N>
 using Names = std::array<Name, N>;
 
-constexpr Names<10> kPlan{"name",       "target", "parameters", "scenarios", "stages",
-                          "thresholds", "abort",  "seed",       "observe",   "on_agent_loss"};
-constexpr Names<3> kPlanLater{"connection", "data", "search"};
+constexpr Names<11> kPlan{"name",       "target", "parameters", "connection", "scenarios",    "stages",
+                          "thresholds", "abort",  "seed",       "observe",    "on_agent_loss"};
+constexpr Names<2> kPlanLater{"data", "search"};
+
+constexpr Names<0> kConnection{};
+constexpr Names<9> kConnectionLater{"headers", "cookies", "subprotocols", "protocol", "tls",
+                                    "deflate", "ping",    "timeout",      "proxy"};
 
 constexpr Names<2> kScenario{"weight", "script"};
 constexpr Names<4> kScenarioLater{"on_close", "connection", "target", "data"};
@@ -53,6 +57,7 @@ constexpr Names<3> kObserveLater{"pid", "host", "url"};
 }  // namespace
 
 constinit const KeyTable kPlanKeys{"a plan", kPlan, kPlanLater};
+constinit const KeyTable kConnectionKeys{"'connection'", kConnection, kConnectionLater};
 constinit const KeyTable kScenarioKeys{"a scenario", kScenario, kScenarioLater};
 constinit const KeyTable kStageKeys{"a stage", kStage, kStageLater};
 constinit const KeyTable kSteps{"a script", kStep, kStepLater};
@@ -67,9 +72,10 @@ constinit const KeyTable kCloseKeys{"'close'", kClose, {}};
 constinit const KeyTable kObserveKeys{"an item of 'observe'", kObserve, kObserveLater};
 
 std::span<const KeyTable* const> key_tables() noexcept {
-  static constexpr std::array<const KeyTable*, 13> kAll{
-      &kPlanKeys,  &kScenarioKeys, &kStageKeys, &kSteps,      &kConnectKeys, &kSendKeys,   &kRequestKeys,
-      &kReplyKeys, &kListenKeys,   &kThinkKeys, &kRepeatKeys, &kCloseKeys,   &kObserveKeys};
+  static constexpr std::array<const KeyTable*, 14> kAll{
+      &kPlanKeys,    &kConnectionKeys, &kScenarioKeys, &kStageKeys,  &kSteps,
+      &kConnectKeys, &kSendKeys,       &kRequestKeys,  &kReplyKeys,  &kListenKeys,
+      &kThinkKeys,   &kRepeatKeys,     &kCloseKeys,    &kObserveKeys};
   return kAll;
 }
 

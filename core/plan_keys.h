@@ -16,6 +16,7 @@ struct KeyTable {
 };
 
 extern const KeyTable kPlanKeys;
+extern const KeyTable kConnectionKeys;
 extern const KeyTable kScenarioKeys;
 extern const KeyTable kStageKeys;
 extern const KeyTable kSteps;

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/nearest.h"
+#include "core/plan_connection.h"
 #include "core/plan_parameters.h"
 #include "core/plan_stages.h"
 #include "core/plan_steps.h"
@@ -145,6 +146,7 @@ Plan read_root(Reader& reader, const YamlNode& root, const std::string& given_ta
                                                 : fields.find("target");
   if (target != nullptr) read_target(reader, *target, plan.target);
   if (!given_target.empty()) read_given_target(reader, given_target, plan.target);
+  if (const YamlNode* node = fields.find("connection")) plan.connection = read_connection(reader, *node);
   if (const YamlNode* scenarios = fields.need("scenarios", "scenarios: {visitor: {script: [connect, ...]}}"))
     plan.scenarios = read_scenarios(reader, *scenarios);
   if (const YamlNode* stages =
