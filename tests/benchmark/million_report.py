@@ -43,9 +43,11 @@ def cores(outcome, stage, side):
 
 
 def settled_samples(outcome):
-    """For each stage whose end leaves things at rest, the last sample of both counts."""
+    """For each stage whose end leaves things at rest, a late sample of both counts."""
+    # Our count is told a second after it was true, the target's is true now: by the last sample of a stage, the next
+    # one may have begun at the target.
     samples = ((stage, samples_of(outcome, stage)) for stage in ("idle", "broadcast"))
-    return [(stage, seen[-1]) for stage, seen in samples if seen]
+    return [(stage, seen[-2]) for stage, seen in samples if len(seen) > 1]
 
 
 def show_figures(outcome):
