@@ -4,7 +4,7 @@
 #   deploy/setup.sh [build] [test] [lint] [fuzz] [peers]     default: all but peers
 #
 #   build   compiler, CMake and the libraries: `make build`, `make demo`
-#   test    Prometheus, tools for the network, and the Python tests' environment in build/venv
+#   test    Prometheus, tools for the network, the Python tests' environment in build/venv, Node targets in build/node
 #   lint    clang-format, clang-tidy, shellcheck
 #   fuzz    clang with libFuzzer
 #   peers   load generators that `make bench-peers` measures beside Onrush
@@ -44,8 +44,15 @@ main() {
       *) fail "unknown group '$group'; there are: build, test, lint, fuzz, peers" 2 ;;
     esac
   done
+  # A Node that came otherwise, with its npm, is as good as Debian's.
+  if [[ " ${groups[*]} " == *" test "* ]] && ! { command -v node && command -v npm; } >/dev/null; then
+    packages+=(nodejs npm)
+  fi
   install_packages "${packages[@]}"
-  [[ " ${groups[*]} " != *" test "* ]] || install_python
+  if [[ " ${groups[*]} " == *" test "* ]]; then
+    install_python
+    target-servers/node/install.sh ws-node graphql-node
+  fi
 }
 
 install_packages() {

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import select
 import signal
 import socket
@@ -90,10 +91,26 @@ class Server:
         raise RuntimeError(f"{self.process.args} does not listen: {self.errors()}")
 
 
+NODE_TARGETS = ("ws-node", "graphql-node")
+
+
+def target_command(name):
+    """What starts a target, without its port: ours from ONRUSH_BIN, a Node one by its entry of targets.yaml, installed
+    first if it is not."""
+    if name not in NODE_TARGETS:
+        return [program(f"target-{name}")]
+    entry = re.search(rf"^- name: {name}\n((?:  .*\n)+)", (CHECKOUT / "target-servers/targets.yaml").read_text(), re.MULTILINE)
+    build, start = (re.search(rf"^  {key}: (.*)$", entry.group(1), re.MULTILINE).group(1) for key in ("build", "start"))
+    subprocess.run(build, shell=True, cwd=CHECKOUT, check=True, timeout=300)
+    assert start.endswith(" --port {port}")
+    runtime, script = start.removesuffix(" --port {port}").split()
+    return [runtime, CHECKOUT / script]
+
+
 def start_target(name, *arguments):
-    """Starts target-NAME on a free port, unless the arguments say which."""
+    """Starts a target on a free port, unless the arguments say which."""
     port = [] if "--port" in arguments else ["--port", "0"]
-    return Server([program(f"target-{name}"), *port, *arguments])
+    return Server([*target_command(name), *port, *arguments])
 
 
 def eventually(what, timeout_s=10.0):
