@@ -153,7 +153,9 @@ struct AgentRun::Parts {
 
 Expected<std::unique_ptr<AgentRun>, std::vector<std::string>> AgentRun::prepare(
     const Prepare& prepare, const AgentSettings& settings, const NetworkFactory& make_network) {
-  auto plan = read_plan({prepare.plan.file, prepare.plan.yaml, prepare.plan.settings, prepare.plan.target});
+  PlanSource source = source_of(prepare.plan);
+  source.around.feeds_are_shares = true;
+  auto plan = read_plan(source);
   if (!plan) return Unexpected{std::vector{render(prepare.plan.file, plan.error())}};
   const auto target = resolve(plan->target, family_of(prepare.source));
   if (!target) return Unexpected{std::vector{target.error()}};

@@ -16,6 +16,7 @@
 #include "core/clock_offset.h"
 #include "core/overloaded.h"
 #include "proto/convert.h"
+#include "proto/file_pieces.h"
 #include "proto/grpc_log.h"
 #include "proto/host_facts.h"
 
@@ -103,6 +104,7 @@ struct ControlLink::Stream {
   bool ended = false;
   bool news = false;  ///< a worker has something to tell
   std::thread reader;
+  FilePieces files;  ///< of the plan that is to be prepared
   ClockOffset clock;
   std::int64_t heard_at_ns = 0;
   std::int64_t probed_ns = 0;
@@ -147,6 +149,11 @@ int ControlLink::serve_attached() {
   while (!end_) {
     for (Stream::Heard& heard : stream_->take(kPollInterval)) {
       stream_->heard_at_ns = heard.at_ns;
+      if (heard.message.has_file()) {
+        if (stream_->files.add(*heard.message.mutable_file())) continue;
+        spdlog::error("the coordinator sent more files than a plan may name");
+        return leave();
+      }
       const Expected<FromCoordinator, std::string> message = from_proto(heard.message);
       if (!message) {
         spdlog::error("the coordinator sent what cannot be right: {}", message.error());
@@ -191,7 +198,11 @@ void ControlLink::heard(const FromCoordinator& message) {
             if (!m.boot_id.empty() && m.boot_id == hello_.boot_id) stream_->clock.same_kernel();
           },
           [&](const ProbeReply& m) { stream_->clock.probe(m.t1_ns, m.t2_ns, m.t3_ns, stream_->heard_at_ns); },
-          [&](const Prepare& m) { prepare(m); },
+          [&](const Prepare& m) {
+            Prepare whole = m;
+            whole.plan.files = stream_->files.take();
+            prepare(whole);
+          },
           [&](const Start& m) {
             if (run_) run_->start(to_local_ns(m.at_ns));
           },

@@ -13,6 +13,8 @@ bool Worker::send_message(Session& session, const Message& message) {
     text_.clear();
     text->text.render({session.user, session.sequence, wall_us(session.times.sent_ns)}, text_);
     encode_frame(Opcode::text, bytes_of(text_), random_.next_32(), frame_);
+  } else if (const auto* file = std::get_if<FileMessage>(&message)) {
+    encode_frame(Opcode::binary, bytes_of(*file->content), random_.next_32(), frame_);
   } else {
     const std::size_t length = std::get<BinaryMessage>(message).bytes;
     while (noise_.size() < length) noise_.push_back(static_cast<char>(random_.next()));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -29,6 +30,45 @@ Expected<std::string, std::string> read_file(const std::string& file) {
   return content;
 }
 
+/// Reads what a plan names, relative to its folder, and keeps it for who shall read the plan next.
+class OnDisk {
+ public:
+  OnDisk(std::filesystem::path folder, PlanText& text) : folder_{std::move(folder)}, text_{text} {}
+
+  Expected<FileContent, std::string> file(const std::string& name) {
+    if (const auto known = text_.files.find(name); known != text_.files.end()) return known->second;
+    const std::filesystem::path path = folder_ / name;
+    std::error_code error;
+    const auto status = std::filesystem::status(path, error);
+    if (std::filesystem::is_directory(status))
+      return Unexpected{fmt::format("{} is a folder, not a file", path.string())};
+    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+      return Unexpected{fmt::format("{} is no ordinary file", path.string())};
+    const std::uintmax_t size = std::filesystem::file_size(path, error);
+    if (error) return Unexpected{fmt::format("cannot read {}: {}", path.string(), error.message())};
+    if (size > kMostPlanFileBytes - bytes_)
+      return Unexpected{fmt::format("{} has {} bytes; the files of a plan may have {} MiB together",
+                                    path.string(), size, kMostPlanFileBytes >> 20)};
+    std::ifstream stream{path, std::ios::binary};
+    auto content = std::make_shared<std::string>(static_cast<std::size_t>(size), '\0');
+    if (!stream.read(content->data(), static_cast<std::streamsize>(size)))
+      return Unexpected{fmt::format("cannot read {}: {}", path.string(), std::strerror(errno))};
+    bytes_ += content->size();
+    return text_.files.emplace(name, std::move(content)).first->second;
+  }
+
+  std::optional<std::string> variable(const std::string& name) {
+    const char* value = std::getenv(name.c_str());
+    if (value == nullptr) return std::nullopt;
+    return text_.environment.emplace(name, value).first->second;
+  }
+
+ private:
+  std::filesystem::path folder_;
+  PlanText& text_;
+  std::size_t bytes_ = 0;
+};
+
 }  // namespace
 
 Expected<PlanFile, std::string> read_plan_file(const PlanArguments& arguments) {
@@ -45,10 +85,11 @@ Expected<PlanFile, std::string> read_plan_file(const PlanArguments& arguments) {
       return Unexpected{fmt::format("--set {}: write key=value; nothing was started\n", setting)};
     file.text.settings.emplace_back(setting.substr(0, equals), setting.substr(equals + 1));
   }
-  Expected<Plan, std::vector<Diagnostic>> plan = read_plan({.file = file.text.file,
-                                                            .yaml = file.text.yaml,
-                                                            .settings = file.text.settings,
-                                                            .target = file.text.target});
+  OnDisk disk{std::filesystem::path{arguments.file}.parent_path(), file.text};
+  PlanSource source = source_of(file.text);
+  source.around.file = [&disk](const std::string& name) { return disk.file(name); };
+  source.around.variable = [&disk](const std::string& name) { return disk.variable(name); };
+  Expected<Plan, std::vector<Diagnostic>> plan = read_plan(source);
   if (!plan) return Unexpected{render(arguments.file, plan.error())};
   file.plan = std::move(*plan);
   return file;

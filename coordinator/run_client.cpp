@@ -9,6 +9,7 @@
 
 #include "control.grpc.pb.h"
 #include "proto/convert.h"
+#include "proto/file_pieces.h"
 #include "proto/grpc_log.h"
 
 namespace onrush {
@@ -73,6 +74,11 @@ Expected<int, std::string> RunClient::follow(const Submission& submission, const
   {
     const std::lock_guard lock{stream.mutex};
     stream.writer = proto::Runs::NewStub(stream.channel)->Submit(&stream.context);
+    cut_files(submission.plan.files, [&](proto::FilePiece piece) {
+      proto::RunRequest part;
+      *part.mutable_file() = std::move(piece);
+      stream.writer->Write(part);
+    });
     stream.writer->Write(request);
   }
   std::optional<int> exit_code;

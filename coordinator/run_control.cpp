@@ -88,8 +88,7 @@ FollowerId RunControl::submitted(const Submission& submission, Follower follower
     return id;
   }
   const PlanText& text = submission.plan;
-  Expected<Plan, std::vector<Diagnostic>> plan =
-      read_plan({.file = text.file, .yaml = text.yaml, .settings = text.settings, .target = text.target});
+  Expected<Plan, std::vector<Diagnostic>> plan = read_plan(source_of(text));
   if (!plan) {
     follower(RunRejected{render(text.file, plan.error()), kExitBadPlan});
     return id;

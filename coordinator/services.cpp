@@ -6,6 +6,7 @@
 #include "coordinator/service_stream.h"
 #include "core/overloaded.h"
 #include "proto/convert.h"
+#include "proto/file_pieces.h"
 #include "proto/grpc_log.h"
 
 namespace onrush {
@@ -20,7 +21,16 @@ struct AgentSide {
 };
 
 AgentLink link_to(const std::shared_ptr<AgentStream>& stream) {
-  return {.send = [stream](const FromCoordinator& message) { stream->send(to_proto(message)); },
+  return {.send =
+              [stream](const FromCoordinator& message) {
+                if (const auto* prepare = std::get_if<Prepare>(&message))
+                  cut_files(prepare->plan.files, [&](proto::FilePiece piece) {
+                    proto::FromCoordinator to;
+                    *to.mutable_file() = std::move(piece);
+                    stream->send(std::move(to));
+                  });
+                stream->send(to_proto(message));
+              },
           .refuse =
               [stream](const std::string& why) {
                 stream->end({grpc::StatusCode::FAILED_PRECONDITION, why});
@@ -95,16 +105,23 @@ grpc::ServerBidiReactor<proto::RunRequest, proto::RunEvent>* RunsService::Submit
     grpc::CallbackServerContext* context) {
   const std::shared_ptr<RunStream> stream = RunStream::make(context);
   const auto follower = std::make_shared<FollowerId>(0);
+  const auto pieces = std::make_shared<FilePieces>();
   stream->begin(
       {.message =
-           [this, stream, follower](const proto::RunRequest& request) {
-             loop_.post([this, stream, follower, request] {
-               if (request.has_submit() && *follower == 0)
-                 *follower = control_.submitted({.version = request.submit().version(),
-                                                 .plan = from_proto(request.submit().plan()),
-                                                 .agents = request.submit().agents()},
-                                                follower_on(stream));
-               else if (request.has_stop() && *follower != 0)
+           [this, stream, follower, pieces](proto::RunRequest request) {
+             if (request.has_file()) {  // one message is read at a time, so the pieces need no lock
+               if (!pieces->add(*request.mutable_file()))
+                 return stream->end({grpc::StatusCode::INVALID_ARGUMENT, "the plan's files are too large"});
+               return stream->read_next();
+             }
+             loop_.post([this, stream, follower, pieces, request = std::move(request)] {
+               if (request.has_submit() && *follower == 0) {
+                 Submission submission{.version = request.submit().version(),
+                                       .plan = from_proto(request.submit().plan()),
+                                       .agents = request.submit().agents()};
+                 submission.plan.files = pieces->take();
+                 *follower = control_.submitted(submission, follower_on(stream));
+               } else if (request.has_stop() && *follower != 0)
                  control_.stop_asked(*follower, request.stop().why(), request.stop().at_once());
                stream->read_next();
              });

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "core/host_facts.h"
+#include "core/plan_files.h"
 #include "core/schedule.h"
 #include "core/snapshot.h"
 
@@ -66,6 +67,8 @@ struct PlanText {
   std::string yaml;
   std::vector<std::pair<std::string, std::string>> settings;  ///< --set
   std::string target;                                         ///< --target, "" = the plan's own
+  PlanFiles files = {};  ///< that the plan names; on the wire in pieces before the message with the plan
+  PlanEnvironment environment = {};  ///< variables that the plan names, as the command found them
 };
 
 /// Local endpoints that belong to one agent alone: each address with each port of the range.

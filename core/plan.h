@@ -14,20 +14,24 @@
 #include <vector>
 
 #include "core/connection.h"
+#include "core/plan_files.h"
 #include "core/template.h"
 #include "core/threshold.h"
 #include "core/url.h"
 
 namespace onrush {
 
-/// A message's payload: a text template, or that many arbitrary bytes as a binary message.
+/// A message's payload: a text template, or as a binary message that many arbitrary bytes or a file's.
 struct TextMessage {
   Template text;
 };
 struct BinaryMessage {
   std::uint32_t bytes;
 };
-using Message = std::variant<TextMessage, BinaryMessage>;
+struct FileMessage {
+  FileContent content;
+};
+using Message = std::variant<TextMessage, BinaryMessage, FileMessage>;
 
 /// What completes a request: the first message (`any`), the message equal to a text, or the one whose JSON
 /// member at a pointer (RFC 6901) equals a text.

@@ -31,11 +31,11 @@ constexpr Names<1> kConnect{"timeout"};
 constexpr Names<7> kConnectLater{"target", "headers", "cookies", "subprotocols",
                                  "tls",    "deflate", "protocol"};
 
-constexpr Names<2> kSend{"text", "bytes"};
-constexpr Names<2> kSendLater{"file", "json"};
+constexpr Names<3> kSend{"text", "bytes", "file"};
+constexpr Names<1> kSendLater{"json"};
 
-constexpr Names<4> kRequest{"text", "bytes", "reply", "timeout"};
-constexpr Names<3> kRequestLater{"file", "json", "set"};
+constexpr Names<5> kRequest{"text", "bytes", "file", "reply", "timeout"};
+constexpr Names<2> kRequestLater{"json", "set"};
 
 constexpr Names<2> kReply{"text", "json"};
 constexpr Names<3> kReplyLater{"regex", "on", "bytes"};

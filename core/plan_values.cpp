@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "core/nearest.h"
 #include "core/units.h"
@@ -56,27 +57,43 @@ Duration range(Reader& reader, const YamlNode& node, const std::string& what) {
   return time;
 }
 
+Message bytes_message(Reader& reader, const YamlNode& node, const std::string& what) {
+  const auto size = reader.count(node, what, Zero::allowed).value_or(0);
+  if (size > kLargestMessage)
+    reader.complain(node, fmt::format("{} is {}; a message has at most 16 MiB", what, size));
+  return BinaryMessage{static_cast<std::uint32_t>(std::min(size, kLargestMessage))};
+}
+
+Message file_message(Reader& reader, const YamlNode& node, const std::string& what) {
+  const auto file = reader.file(node, what);
+  if (!file) return FileMessage{};
+  if (file->content->size() > kLargestMessage)
+    reader.complain(node, fmt::format("{}: {} has {} bytes; a message has at most 16 MiB", what,
+                                      quoted(file->name), file->content->size()));
+  return FileMessage{file->content};
+}
+
 }  // namespace
 
 Message read_message(Reader& reader, const Fields& fields, const YamlNode& at) {
-  const YamlNode* text = fields.find("text");
-  const YamlNode* bytes = fields.find("bytes");
-  if (text != nullptr && bytes != nullptr)
-    reader.complain(*bytes,
-                    fmt::format("{} beside 'text'; a message is one of the two", fields.what("bytes")));
-  if (text == nullptr && bytes == nullptr && fields.intact())
-    reader.complain(at,
-                    fmt::format("{} is missing; a message is a text or {{bytes: 100}}", fields.what("text")));
-  if (bytes != nullptr) {
-    const auto size = reader.count(*bytes, fields.what("bytes"), Zero::allowed).value_or(0);
-    if (size > kLargestMessage)
-      reader.complain(*bytes,
-                      fmt::format("{} is {}; a message has at most 16 MiB", fields.what("bytes"), size));
-    return BinaryMessage{static_cast<std::uint32_t>(std::min(size, kLargestMessage))};
+  constexpr std::array<std::string_view, 3> kForms{"text", "bytes", "file"};
+  std::string_view form;
+  for (const std::string_view key : kForms) {
+    const YamlNode* node = fields.find(key);
+    if (node != nullptr && !form.empty())
+      reader.complain(*node, fmt::format("{} beside '{}'; a message is one of them", fields.what(key), form));
+    if (node != nullptr && form.empty()) form = key;
   }
-  TextMessage message;
-  if (text != nullptr) message.text = reader.template_text(*text, fields.what("text")).value_or(Template());
-  return message;
+  if (form.empty()) {
+    if (fields.intact())
+      reader.complain(
+          at, fmt::format("{} is missing; a message is a text or {{bytes: 100}}", fields.what("text")));
+    return TextMessage{};
+  }
+  const YamlNode& node = *fields.find(form);
+  if (form == "text") return TextMessage{reader.template_text(node, fields.what(form)).value_or(Template())};
+  return form == "bytes" ? bytes_message(reader, node, fields.what(form))
+                         : file_message(reader, node, fields.what(form));
 }
 
 Reply read_reply(Reader& reader, const YamlNode& node, const std::string& what) {

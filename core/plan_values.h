@@ -11,7 +11,7 @@
 
 namespace onrush {
 
-/// `text` or `bytes` of the step at `at`.
+/// `text`, `bytes` or `file` of the step at `at`.
 [[nodiscard]] Message read_message(Reader& reader, const Fields& fields, const YamlNode& at);
 
 /// `any`, `{text: ...}` or `{json: {/pointer: ...}}`.

@@ -6,6 +6,7 @@
 #include <array>
 #include <set>
 
+#include "core/control.h"
 #include "core/nearest.h"
 #include "core/plan_connection.h"
 #include "core/plan_parameters.h"
@@ -167,12 +168,16 @@ Plan read_root(Reader& reader, const YamlNode& root, const std::string& given_ta
 
 }  // namespace
 
+PlanSource source_of(const PlanText& text) {
+  return {text.file, text.yaml, text.settings, text.target, surroundings_of(text.files, text.environment)};
+}
+
 Expected<Plan, std::vector<Diagnostic>> read_plan(const PlanSource& source) {
   auto text = SourceText::from(source.yaml);
   if (!text) return Unexpected{std::vector{text.error()}};
   auto tree = YamlTree::parse(std::move(*text));
   if (!tree) return Unexpected{std::vector{tree.error()}};
-  Reader reader(*tree);
+  Reader reader(*tree, source.around);
   substitute_parameters(*tree, source.settings, reader);
   Plan plan = read_root(reader, tree->root(), source.target);
   std::vector<Diagnostic> mistakes = reader.take();

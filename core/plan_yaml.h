@@ -13,8 +13,11 @@
 #include "core/diagnostic.h"
 #include "core/expected.h"
 #include "core/plan.h"
+#include "core/plan_files.h"
 
 namespace onrush {
+
+struct PlanText;
 
 struct PlanSource {
   std::string file;  ///< its name in messages
@@ -22,7 +25,11 @@ struct PlanSource {
   std::vector<std::pair<std::string, std::string>>
       settings;        ///< `--set key=value`; the last one of a key wins
   std::string target;  ///< `--target`; "" = the plan's own
+  Surroundings around = {};
 };
+
+/// A plan that travelled, with what came with it. The text must outlive the source.
+[[nodiscard]] PlanSource source_of(const PlanText& text);
 
 /// The plan, or all mistakes, sorted by position.
 Expected<Plan, std::vector<Diagnostic>> read_plan(const PlanSource& source);

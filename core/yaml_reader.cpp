@@ -127,6 +127,30 @@ std::optional<std::size_t> Reader::word(const YamlNode& node, const std::string&
   return std::nullopt;
 }
 
+std::optional<NamedFile> Reader::file(const YamlNode& node, const std::string& what) {
+  const std::string* written = text(node, what);
+  if (written == nullptr) return std::nullopt;
+  if (written->empty() || written->find('\0') != std::string::npos) {
+    complain(node,
+             fmt::format("{} is no name; write the name of a file, relative to the plan's folder", what));
+    return std::nullopt;
+  }
+  if (const auto placeholder = next_placeholder(*written, 0)) {
+    complain_within(
+        node, placeholder->begin,
+        fmt::format("{} must be known before the run; name a parameter, or the file itself", what));
+    return std::nullopt;
+  }
+  if (!around_.file) {
+    complain(node, fmt::format("{}: this plan is read without its folder, so it can name no files", what));
+    return std::nullopt;
+  }
+  auto content = around_.file(*written);
+  if (content) return NamedFile{*written, std::move(*content)};
+  complain(node, fmt::format("{}: {}", what, content.error()));
+  return std::nullopt;
+}
+
 std::optional<std::string> Reader::pointer(const YamlNode& node, const std::string& what) {
   const std::string* written = text(node, what);
   if (written == nullptr) return std::nullopt;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/diagnostic.h"
+#include "core/plan_files.h"
 #include "core/plan_keys.h"
 #include "core/template.h"
 #include "core/yaml_tree.h"
@@ -21,9 +22,15 @@ namespace onrush {
 /// Whether 0 is a value.
 enum class Zero : std::uint8_t { allowed, refused };
 
+/// A file as the plan names it.
+struct NamedFile {
+  std::string name;
+  FileContent content;
+};
+
 class Reader {
  public:
-  explicit Reader(const YamlTree& tree) : tree_{tree} {}
+  Reader(const YamlTree& tree, const Surroundings& around) : tree_{tree}, around_{around} {}
 
   /// Reports a mistake at a node; if a `--set` gave the node its text, as that one's.
   void complain(const YamlNode& node, std::string message);
@@ -43,6 +50,8 @@ class Reader {
   /// One of `words`.
   std::optional<std::size_t> word(const YamlNode& node, const std::string& what,
                                   std::span<const std::string_view> words);
+  /// The file that a value names.
+  std::optional<NamedFile> file(const YamlNode& node, const std::string& what);
   /// RFC 6901, not empty.
   std::optional<std::string> pointer(const YamlNode& node, const std::string& what);
   bool is_map(const YamlNode& node, const std::string& what, std::string_view example);
@@ -57,6 +66,7 @@ class Reader {
                           Expected<T, std::string> (*parse)(std::string_view), Zero zero);
 
   const YamlTree& tree_;
+  const Surroundings& around_;
   std::vector<Diagnostic> diagnostics_;
 };
 

@@ -96,6 +96,11 @@ proto::PlanText to_proto(const PlanText& plan) {
     setting->set_key(key);
     setting->set_value(value);
   }
+  for (const auto& [key, value] : plan.environment) {
+    proto::Setting* variable = to.add_environment();
+    variable->set_key(key);
+    variable->set_value(value);
+  }
   return to;
 }
 
@@ -103,6 +108,8 @@ PlanText from_proto(const proto::PlanText& from) {
   PlanText plan{.file = from.file(), .yaml = from.yaml(), .settings = {}, .target = from.target()};
   for (const proto::Setting& setting : from.settings())
     plan.settings.emplace_back(setting.key(), setting.value());
+  for (const proto::Setting& variable : from.environment())
+    plan.environment.emplace(variable.key(), variable.value());
   return plan;
 }
 
@@ -197,6 +204,7 @@ Expected<FromCoordinator, std::string> from_proto(const proto::FromCoordinator& 
     case proto::FromCoordinator::kStop: return FromCoordinator{Stop{from.stop().why()}};
     case proto::FromCoordinator::kAcknowledge:
       return FromCoordinator{Acknowledge{from.acknowledge().number()}};
+    case proto::FromCoordinator::kFile:  // collected before it comes here
     case proto::FromCoordinator::MESSAGE_NOT_SET: break;
   }
   return Unexpected{std::string{"a message of a kind that this version does not know"}};

@@ -44,7 +44,7 @@ std::string describe(const Misfortune& m) {
 Cluster::Cluster(const std::string& plan, ClusterSetting setting)
     : setting_{std::move(setting)}, random_{setting_.seed, 7}, world_{setting_.seed, setting_.faults} {
   const PlanText text{"simulated.yaml", plan, {}, ""};
-  auto read = read_plan({text.file, text.yaml, text.settings, text.target});
+  auto read = read_plan(source_of(text));
   if (!read) throw std::runtime_error{render(text.file, read.error())};
   for (const StageTimeline& stage : timeline(*read)) bound_s_ += stage.length_s + stage.hold_s;
   for (const Misfortune& m : setting_.misfortunes) bound_s_ += m.for_s;
