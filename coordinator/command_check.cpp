@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "coordinator/check.h"
+#include "coordinator/check_explain.h"
 #include "coordinator/commands.h"
 #include "coordinator/plan_file.h"
 #include "coordinator/show.h"
@@ -16,8 +17,8 @@
 
 namespace onrush {
 
-int check_command(const PlanArguments& arguments) {
-  const Expected<PlanFile, std::string> file = read_plan_file(arguments);
+int check_command(const CheckArguments& arguments) {
+  const Expected<PlanFile, std::string> file = read_plan_file(arguments.plan);
   if (!file) {
     fmt::print(stderr, "{}", file.error());
     return kExitBadPlan;
@@ -30,6 +31,7 @@ int check_command(const PlanArguments& arguments) {
           memory_left(read_host_facts()).value_or(std::numeric_limits<std::int64_t>::max()),
       .target_on_host = is_loopback(file->plan.target.host)};
   fmt::print("{}", render_check(file->plan, facts));
+  if (arguments.explain) fmt::print("\n{}", explain_timeline(file->plan, style_of(STDOUT_FILENO)));
   return 0;
 }
 

@@ -30,7 +30,19 @@ struct RunArguments {
 };
 int run_command(const RunArguments& arguments, SignalWatch& signals);
 
-int check_command(const PlanArguments& arguments);
+struct CheckArguments {
+  PlanArguments plan;
+  bool explain = false;  ///< with the timeline as a chart
+};
+int check_command(const CheckArguments& arguments);
+
+struct InitArguments {
+  std::string kind = "echo";
+  std::string file;    ///< "" = KIND.yaml; "-" = standard output
+  bool force = false;  ///< overwrite
+};
+int init_command(const InitArguments& arguments);
+int schema_command();
 
 struct DoctorArguments {
   PlanArguments plan;

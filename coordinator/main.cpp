@@ -5,8 +5,10 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <string>
+#include <vector>
 
 #include "coordinator/commands.h"
+#include "coordinator/shipped.h"
 #include "core/verdict.h"
 #include "proto/host_facts.h"
 
@@ -31,6 +33,12 @@ void add_plan_options(CLI::App& command, onrush::PlanArguments& plan) {
       ->allow_extra_args(false);
   command.add_option("--target", plan.target, "ws://HOST:PORT/PATH instead of the plan's own")
       ->check(kNotEmpty);
+}
+
+std::vector<std::string> starter_kinds() {
+  std::vector<std::string> kinds;
+  for (const onrush::StarterPlan& plan : onrush::starter_plans()) kinds.emplace_back(plan.kind);
+  return kinds;
 }
 
 }  // namespace
@@ -65,9 +73,10 @@ int main(int argc, char** argv) {
   run_command.add_flag("--quiet", run.quiet, "no live view");
   run_command.footer(kExitCodes);
 
-  onrush::PlanArguments check;
+  onrush::CheckArguments check;
   CLI::App& check_command = *app.add_subcommand("check", "check a plan and print the timeline it would run");
-  add_plan_options(check_command, check);
+  add_plan_options(check_command, check.plan);
+  check_command.add_flag("--explain", check.explain, "the timeline as a chart, too");
 
   onrush::DoctorArguments doctor;
   CLI::App& doctor_command =
@@ -93,6 +102,17 @@ int main(int argc, char** argv) {
   CLI::App& show_command = *app.add_subcommand("show", "print the summary of a run's results again");
   show_command.add_option("FOLDER", folder, "a folder that `onrush run` has left")->required();
 
+  onrush::InitArguments init;
+  CLI::App& init_command = *app.add_subcommand("init", "write a starter plan, with comments");
+  init_command.add_option("KIND", init.kind, "what the server does")
+      ->check(CLI::IsMember(starter_kinds()))
+      ->capture_default_str();
+  init_command.add_option("FILE", init.file, "the plan to write; - for standard output (default: KIND.yaml)")
+      ->check(kNotEmpty);
+  init_command.add_flag("--force", init.force, "overwrite a file that is there");
+  CLI::App& schema_command =
+      *app.add_subcommand("schema", "print the JSON Schema of the plan language, for editors");
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -102,6 +122,8 @@ int main(int argc, char** argv) {
   spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%e %l %n: %v");
 
   if (check_command.parsed()) return onrush::check_command(check);
+  if (init_command.parsed()) return onrush::init_command(init);
+  if (schema_command.parsed()) return onrush::schema_command();
   if (show_command.parsed()) return onrush::show_command(folder);
   if (const std::uint64_t limit = onrush::raise_descriptor_limit(); limit < onrush::kLeastDescriptors) {
     fmt::print(stderr, "onrush: may open {} files, needs {}: raise it with ulimit -n\n", limit,
