@@ -203,7 +203,8 @@ Expected<bool, std::string> AgentRun::Parts::add_worker(const Prepare& prepare, 
   const std::uint64_t descriptors =
       (settings.descriptor_limit - std::min(settings.descriptor_limit, kReservedDescriptors)) / count;
   const Places places = places_of(program->plan, share, descriptors);
-  const WorkerSettings worker_settings{share, places.users + places.arrivals + kSparePlaces, places.arrivals};
+  const WorkerSettings worker_settings{share, prepare.share.index + 1,
+                                       places.users + places.arrivals + kSparePlaces, places.arrivals};
   RunningWorker running;
   running.network = std::move(*network);
   running.worker = std::make_unique<Worker>(*program, worker_settings, std::move(*ports), *running.network);

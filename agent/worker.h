@@ -38,6 +38,7 @@ namespace onrush {
 
 struct WorkerSettings {
   Share share{0, 1};                   ///< of all workers of all agents
+  std::uint32_t agent = 1;             ///< ${agent}
   std::uint32_t capacity = 0;          ///< sessions at once
   std::uint32_t arrival_capacity = 0;  ///< of them, those of the open model at most
   bool echoes = false;  ///< every message goes back as it came: what tests/conformance asks for
@@ -191,7 +192,10 @@ class Worker {
     return program_.scripts[session.scenario][session.step];
   }
 
-  // worker_send.cpp: false if the connection was lost over it
+  // worker_send.cpp
+  /// What the message under way, or the reply to it, may name.
+  [[nodiscard]] TemplateValues values_of(const Session& session) noexcept;
+  // ... false if the connection was lost over it
   [[nodiscard]] bool send_message(Session& session, const Message& message);
   [[nodiscard]] bool send_bytes(Session& session, std::string_view bytes);
   void wrote(Session& session, std::string_view bytes, std::size_t written);

@@ -149,7 +149,7 @@ bool Worker::is_reply(Session& session, std::span<const std::uint8_t> payload, b
   const auto* json = std::get_if<JsonReply>(&reply);
   const Template& wanted = json != nullptr ? json->value : std::get<TextReply>(reply).text;
   reply_text_.clear();
-  wanted.render({session.user, session.sequence, wall_us(session.times.sent_ns)}, reply_text_);
+  wanted.render(values_of(session), reply_text_);
   if (json == nullptr) return text_of(payload) == reply_text_;
   if (!json_.begin(payload)) return false;
   const auto value = json_.text(*step.reply);

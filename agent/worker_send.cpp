@@ -6,12 +6,20 @@
 
 namespace onrush {
 
+TemplateValues Worker::values_of(const Session& session) noexcept {
+  return {.user = session.user,
+          .sequence = session.sequence,
+          .now_us = wall_us(session.times.sent_ns),
+          .agent = settings_.agent,
+          .seed = program_.plan.seed};
+}
+
 bool Worker::send_message(Session& session, const Message& message) {
   if (pong_owed_ && !send_pong(session)) return false;
   frame_.clear();
   if (const auto* text = std::get_if<TextMessage>(&message)) {
     text_.clear();
-    text->text.render({session.user, session.sequence, wall_us(session.times.sent_ns)}, text_);
+    text->text.render(values_of(session), text_);
     encode_frame(Opcode::text, bytes_of(text_), random_.next_32(), frame_);
   } else if (const auto* file = std::get_if<FileMessage>(&message)) {
     encode_frame(Opcode::binary, bytes_of(*file->content), random_.next_32(), frame_);

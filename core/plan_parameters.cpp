@@ -50,7 +50,7 @@ Parameters stated(const YamlNode* section, Reader& reader) {
     const YamlNode& key = *section->children[i];
     const YamlNode& value = *section->children[i + 1];
     if (key.kind != YamlNode::Kind::scalar) continue;
-    if (variable_named(key.text)) {
+    if (is_variable(key.text)) {
       reader.complain(
           key,
           fmt::format("parameter '{}' has the name of a variable of templates; choose another", key.text));
@@ -109,8 +109,7 @@ void apply(const Settings& settings, Parameters& parameters, Reader& reader) {
 class Replacer {
  public:
   Replacer(const Parameters& parameters, Reader& reader) : parameters_{parameters}, reader_{reader} {
-    for (const auto& [name, ignored] : parameters) names_.push_back(name);
-    for (const std::string_view name : variable_names()) names_.push_back(name);
+    for (const auto& [name, ignored] : parameters) reader.names().parameters.push_back(name);
   }
 
   void visit(YamlNode& node) {
@@ -139,8 +138,8 @@ class Replacer {
         whole = found->begin == 0 && found->end == node.text.size();
       } else {
         out.append(node.text, found->begin, found->end - found->begin);
-        if (found->escaped || !found->closed || variable_named(found->name)) continue;
-        reader_.complain_within(node, found->begin, unknown_variable(found->name, names_));
+        if (found->escaped || !found->closed || is_known(found->name)) continue;
+        reader_.complain_within(node, found->begin, unknown_variable(found->name, reader_.names()));
         unknown = true;
       }
     }
@@ -158,9 +157,13 @@ class Replacer {
     node.faulty = node.faulty || unknown;
   }
 
+  [[nodiscard]] bool is_known(std::string_view name) const {
+    const std::vector<std::string>& captures = reader_.names().captures;
+    return is_variable(name) || std::find(captures.begin(), captures.end(), name) != captures.end();
+  }
+
   const Parameters& parameters_;
   Reader& reader_;
-  std::vector<std::string_view> names_;
   std::unordered_set<const YamlNode*> visited_;
   std::size_t replaced_ = 0;
 };

@@ -1,23 +1,14 @@
 #include "core/template.h"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <charconv>
+#include <cstring>
 
-#include "core/nearest.h"
+#include "core/feed_table.h"
+#include "core/random.h"
 
 namespace onrush {
 namespace {
-
-struct Named {
-  std::string_view name;
-  Variable variable;
-};
-constexpr std::array<Named, 3> kNamed{Named{"user", Variable::user}, Named{"sequence", Variable::sequence},
-                                      Named{"now_us", Variable::now_us}};
-constexpr std::array<std::string_view, 3> kNames{"user", "sequence", "now_us"};
-constexpr std::array<std::string_view, 5> kLaterNames{"agent", "uuid", "random", "data", "env"};
 
 template <class Integer>
 void append_number(Integer value, std::string& out) {
@@ -26,74 +17,62 @@ void append_number(Integer value, std::string& out) {
   out.append(digits.data(), end);
 }
 
+// Two streams: one follows the user, the other user and sequence. Both are bijections of what they follow, so
+// that a uuid, which takes a number of each, differs for each message of each user.
+struct Chance {
+  explicit Chance(const TemplateValues& values) noexcept
+      : of_user{mix(values.seed ^ mix(values.user))}, of_message{mix(of_user ^ mix(~values.sequence))} {}
+  std::uint64_t of_user;
+  std::uint64_t of_message;
+};
+
+// Multiplied out instead of taken modulo: no value is likelier than another by more than 2^-64 of the span.
+std::int64_t draw(const Chance& chance, std::uint32_t which, std::int64_t low, std::uint64_t span) noexcept {
+  const std::uint64_t number = mix(chance.of_message + which);
+  if (span == UINT64_MAX) return static_cast<std::int64_t>(number);
+  const auto place = static_cast<std::uint64_t>((static_cast<unsigned __int128>(number) * (span + 1)) >> 64);
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(low) + place);
+}
+
+// Version 4, variant 1 (RFC 9562 section 5.4).
+void append_uuid(const Chance& chance, std::uint32_t which, std::string& out) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::uint64_t high = mix(chance.of_user + 0x7575696400000000 + which);
+  std::uint64_t low = mix(chance.of_message + 0x6469757500000000 + which);
+  high = (high & ~std::uint64_t{0xf000}) | 0x4000;
+  low = (low & ~(std::uint64_t{3} << 62)) | (std::uint64_t{1} << 63);
+  std::array<char, 36> text;
+  std::size_t at = 0;
+  for (int digit = 0; digit < 32; ++digit) {
+    if (digit == 8 || digit == 12 || digit == 16 || digit == 20) text[at++] = '-';
+    const std::uint64_t half = digit < 16 ? high : low;
+    text[at++] = kDigits[half >> (60 - 4 * (digit % 16)) & 15];
+  }
+  out.append(text.data(), text.size());
+}
+
 }  // namespace
 
-std::span<const std::string_view> variable_names() noexcept { return kNames; }
-
-std::optional<Variable> variable_named(std::string_view name) noexcept {
-  for (const Named& known : kNamed)
-    if (known.name == name) return known.variable;
-  return std::nullopt;
-}
-
-std::string unknown_variable(std::string_view name, std::span<const std::string_view> known) {
-  const std::string_view stem = name.substr(0, name.find_first_of(".("));
-  for (const std::string_view later : kLaterNames)
-    if (stem == later) return fmt::format("{} is not yet supported", quoted(fmt::format("${{{}}}", name)));
-  const std::string_view near = nearest(name, known);
-  if (!near.empty())
-    return fmt::format("unknown name {} in '${{...}}'; did you mean '${{{}}}'?", quoted(name), near);
-  return fmt::format("unknown name {} in '${{...}}'; known are {}", quoted(name), all_of(known));
-}
-
-std::optional<Placeholder> next_placeholder(std::string_view text, std::size_t from) noexcept {
-  const std::size_t begin = text.find("${", from);
-  if (begin == std::string_view::npos) return std::nullopt;
-  if (begin > from && text[begin - 1] == '$') return Placeholder{begin - 1, begin + 2, {}, true, true};
-  const std::size_t close = text.find('}', begin);
-  if (close == std::string_view::npos)
-    return Placeholder{begin, text.size(), text.substr(begin + 2), false, false};
-  return Placeholder{begin, close + 1, text.substr(begin + 2, close - begin - 2), true, false};
-}
-
-Expected<Template, TemplateError> Template::compile(std::string_view text) {
-  Template compiled;
-  compiled.source_ = text;
-  std::string literal;
-  const auto flush = [&] {
-    if (!literal.empty()) compiled.pieces_.emplace_back(std::move(literal));
-    literal.clear();
-  };
-  std::size_t done = 0;
-  while (const auto found = next_placeholder(text, done)) {
-    literal += text.substr(done, found->begin - done);
-    done = found->end;
-    if (found->escaped) {
-      literal += "${";
-      continue;
-    }
-    if (!found->closed)
-      return Unexpected{TemplateError{found->begin, "'${' has no '}'; write $${ for the text itself"}};
-    const auto variable = variable_named(found->name);
-    if (!variable) return Unexpected{TemplateError{found->begin, unknown_variable(found->name, kNames)}};
-    flush();
-    compiled.pieces_.emplace_back(*variable);
-  }
-  literal += text.substr(done);
-  flush();
-  return compiled;
+bool Template::is_fixed() const noexcept {
+  return pieces_.empty() || (pieces_.size() == 1 && pieces_.front().kind == Piece::Kind::literal);
 }
 
 void Template::render(const TemplateValues& values, std::string& out) const {
-  for (const auto& piece : pieces_) {
-    if (const auto* literal = std::get_if<std::string>(&piece)) {
-      out += *literal;
-      continue;
-    }
-    switch (std::get<Variable>(piece)) {
-      case Variable::user: append_number(values.user, out); break;
-      case Variable::sequence: append_number(values.sequence, out); break;
-      case Variable::now_us: append_number(values.now_us, out); break;
+  for (const Piece& piece : pieces_) {
+    switch (piece.kind) {
+      case Piece::Kind::literal: out.append(literals_, piece.first, piece.second); break;
+      case Piece::Kind::user: append_number(values.user, out); break;
+      case Piece::Kind::agent: append_number(values.agent, out); break;
+      case Piece::Kind::sequence: append_number(values.sequence, out); break;
+      case Piece::Kind::now_us: append_number(values.now_us, out); break;
+      case Piece::Kind::random:
+        append_number(draw(Chance{values}, piece.first, piece.low, piece.span), out);
+        break;
+      case Piece::Kind::uuid: append_uuid(Chance{values}, piece.first, out); break;
+      case Piece::Kind::data:
+        out += values.feeds[piece.first].value(values.rows[piece.first], piece.second);
+        break;
+      case Piece::Kind::capture: out += values.captures[piece.first]; break;
     }
   }
 }

@@ -50,7 +50,7 @@ std::optional<T> Reader::figure(const YamlNode& node, const std::string& what,
   const std::string* written = text(node, what);
   if (written == nullptr) return std::nullopt;
   if (const auto placeholder = next_placeholder(*written, 0)) {
-    const bool per_message = variable_named(placeholder->name).has_value();
+    const bool per_message = is_variable(placeholder->name);
     complain_within(
         node, placeholder->begin,
         per_message ? fmt::format("{} must be known before the run, and '${{{}}}' is not; name a parameter",
@@ -92,8 +92,11 @@ std::optional<Template> Reader::template_text(const YamlNode& node, const std::s
   }
   const std::string* written = text(node, what);
   if (written == nullptr) return std::nullopt;
-  auto compiled = Template::compile(*written);
-  if (compiled) return std::move(*compiled);
+  auto compiled = Template::compile(*written, names_);
+  if (compiled) {
+    feeds_.insert(compiled->feeds().begin(), compiled->feeds().end());
+    return std::move(*compiled);
+  }
   complain_within(node, compiled.error().offset, fmt::format("{}: {}", what, compiled.error().message));
   return std::nullopt;
 }

@@ -7,8 +7,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/diagnostic.h"
@@ -30,7 +32,15 @@ struct NamedFile {
 
 class Reader {
  public:
-  Reader(const YamlTree& tree, const Surroundings& around) : tree_{tree}, around_{around} {}
+  Reader(const YamlTree& tree, const Surroundings& around) : tree_{tree}, around_{around} {
+    names_.variable = around.variable;
+  }
+
+  /// What templates may name; filled before they are read.
+  [[nodiscard]] TemplateNames& names() noexcept { return names_; }
+  /// Feeds that the templates read since the last call name.
+  [[nodiscard]] std::set<std::uint32_t> take_feeds() { return std::exchange(feeds_, {}); }
+  [[nodiscard]] const Surroundings& around() const noexcept { return around_; }
 
   /// Reports a mistake at a node; if a `--set` gave the node its text, as that one's.
   void complain(const YamlNode& node, std::string message);
@@ -67,6 +77,8 @@ class Reader {
 
   const YamlTree& tree_;
   const Surroundings& around_;
+  TemplateNames names_;
+  std::set<std::uint32_t> feeds_;
   std::vector<Diagnostic> diagnostics_;
 };
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/feed_table.h"
 #include "core/frame.h"
 #include "core/handshake.h"
 #include "core/histogram.h"
@@ -142,6 +143,42 @@ void render_a_template(benchmark::State& state) {
   }
 }
 BENCHMARK(render_a_template);
+
+// One of each kind of value; less than 200 ns is what is wanted.
+void render_five_values(benchmark::State& state) {
+  TemplateNames names;
+  names.feeds = {{"accounts", {"user", "token"}}};
+  const Template text = *Template::compile(
+      R"({"id":"${user}-${sequence}","at":${now_us},"dice":${random(1,6)},"token":"${data.accounts.token}"})",
+      names);
+  FeedTable table{2};
+  for (int row = 0; row < 1000; ++row)
+    for (const char* value : {"somebody", "0123456789abcdef"}) table.add(value);
+  const std::uint32_t row = 500;
+  TemplateValues values{.user = 123'456, .sequence = 0, .now_us = 1'796'081'234'567'890, .seed = 1};
+  values.feeds = {&table, 1};
+  values.rows = &row;
+  std::string out;
+  for (auto _ : state) {
+    out.clear();
+    ++values.sequence;
+    text.render(values, out);
+    benchmark::DoNotOptimize(out.data());
+  }
+}
+BENCHMARK(render_five_values);
+
+void render_a_uuid(benchmark::State& state) {
+  const Template text = *Template::compile("${uuid}");
+  std::string out;
+  std::uint64_t sequence = 0;
+  for (auto _ : state) {
+    out.clear();
+    text.render({123'456, ++sequence, 0}, out);
+    benchmark::DoNotOptimize(out.data());
+  }
+}
+BENCHMARK(render_a_uuid);
 
 void read_a_broadcast(benchmark::State& state) {
   const std::string message =
