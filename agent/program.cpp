@@ -64,10 +64,17 @@ Expected<std::vector<ProgramStep>, std::string> compile_steps(const Scenario& sc
 
 Expected<std::unique_ptr<const Program>, std::string> Program::make(Plan plan, const Endpoint& target) {
   ArrivalMix mix{plan};
-  std::unique_ptr<Program> program{new Program{std::move(plan), target, {}, {}, {}, {}, 0, std::move(mix)}};
+  std::unique_ptr<Program> program{
+      new Program{std::move(plan), target, {}, {}, {}, {}, {}, 0, std::move(mix)}};
   for (const Scenario& scenario : program->plan.scenarios) {
     auto steps = compile_steps(scenario);
     if (!steps) return Unexpected{steps.error()};
+    for (ProgramStep& step : *steps) {
+      if (step.instruction.op != Op::connect) continue;
+      const auto& connect = std::get<ConnectStep>(step.instruction.step->what);
+      step.head = static_cast<std::uint32_t>(program->heads.size());
+      program->heads.emplace_back(program->plan.connection.upgrade, connect.upgrade);
+    }
     program->scripts.push_back(std::move(*steps));
   }
   program->stages = timeline(program->plan);

@@ -32,12 +32,14 @@ struct ProgramStep {
   std::uint8_t due_depth = 0;  ///< paced: the repeat that sets its due time
   ListenFields listen;
   std::optional<JsonPointer> reply;
+  std::uint32_t head = 0;  ///< connect: its place in Program::heads
 };
 
 struct Program {
   Plan plan;
   Endpoint target;
   std::vector<std::vector<ProgramStep>> scripts;  ///< by scenario
+  std::vector<UpgradeHead> heads;
   std::vector<StageTimeline> stages;
   std::vector<std::uint64_t> user_bases;  ///< by scenario
   std::vector<std::uint64_t> user_peaks;  ///< by scenario

@@ -149,7 +149,7 @@ class Worker {
   [[nodiscard]] Network::Begun open_socket(Session& session);
   void connected(Session& session);
   void established(Session& session) noexcept;
-  void encode_request_of(const Session& session);
+  [[nodiscard]] bool encode_request_of(const Session& session);
   void upgrade_received(Session& session, std::span<const std::uint8_t> bytes);
   void head_received(Session& session, std::string_view head, std::span<const std::uint8_t> rest);
   void opened(Session& session);

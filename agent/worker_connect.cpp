@@ -54,7 +54,7 @@ void Worker::connect(Session& session, const ConnectStep& step, std::int64_t due
   session.frame = {};
   set_state(session, State::connecting);
   timers_.arm(session, now_ns_ + step.timeout_ns);
-  encode_request_of(session);
+  if (!encode_request_of(session)) return attempt_failed(session, {Phase::connect, Cause::broken_header, 0});
   const Network::Begun begun = open_socket(session);
   if (begun.descriptor == -kNoPort) return attempt_failed(session, {Phase::connect, Cause::no_port, 0});
   if (begun.descriptor < 0)
@@ -94,7 +94,7 @@ void Worker::connected(Session& session) {
   if (error != 0)
     return attempt_failed(session, {Phase::connect, Cause::system, static_cast<std::uint32_t>(-error)});
   established(session);
-  encode_request_of(session);
+  if (!encode_request_of(session)) return attempt_failed(session, {Phase::upgrade, Cause::broken_header, 0});
   [[maybe_unused]] const bool alive = send_bytes(session, frame_);
 }
 
@@ -104,10 +104,22 @@ void Worker::established(Session& session) noexcept {
   set_state(session, State::upgrading);
 }
 
-void Worker::encode_request_of(const Session& session) {
+// False if a header of the plan would break its line with this user's values.
+bool Worker::encode_request_of(const Session& session) {
   const KeyText key = key_of(session);
+  const UpgradeHead& head = program_.heads[step_of(session).head];
+  std::string_view lines = head.fixed();
+  if (!head.is_fixed()) {
+    TemplateValues values = values_of(session);
+    // No message is under way, so chance follows the attempt.
+    values.seed ^= mix(static_cast<std::uint64_t>(session.begun_ns));
+    text_.clear();
+    if (!head.render(values, text_)) return false;
+    lines = text_;
+  }
   frame_.clear();
-  encode_request(program_.plan.target, text_of(key), frame_);
+  encode_request(program_.plan.target, text_of(key), frame_, {lines, head.has_host()});
+  return true;
 }
 
 // The handshake key is drawn from the seed and the session's identity, so it need not be kept until the
@@ -145,7 +157,8 @@ void Worker::upgrade_received(Session& session, std::span<const std::uint8_t> by
 
 void Worker::head_received(Session& session, std::string_view head, std::span<const std::uint8_t> rest) {
   const KeyText key = key_of(session);
-  const HandshakeVerdict verdict = check_response(head, text_of(key));
+  const HandshakeVerdict verdict =
+      check_response(head, text_of(key), {program_.heads[step_of(session).head].subprotocols()});
   if (verdict.failure.cause != Cause::none) return attempt_failed(session, verdict.failure, verdict.sample);
   partial_.give_back(session.partial);
   const SocketToken token = token_of(session);

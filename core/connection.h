@@ -3,8 +3,12 @@
 // Owner: part of a Plan; immutable. Always: a member that the plan does not state has the default given here.
 #pragma once
 
+#include "core/upgrade_head.h"
+
 namespace onrush {
 
-struct Connection {};
+struct Connection {
+  UpgradeFields upgrade;
+};
 
 }  // namespace onrush

@@ -141,11 +141,13 @@ std::string describe(const Failure& failure) {
     case Cause::missing_accept: return "101 without Sec-WebSocket-Accept";
     case Cause::wrong_accept: return "wrong Sec-WebSocket-Accept";
     case Cause::unasked_protocol: return "subprotocol that was not offered";
+    case Cause::missing_protocol: return "101 without one of the subprotocols offered";
     case Cause::unasked_extension: return "extension that was not offered";
     case Cause::end_of_stream: return describe_end_of_stream(failure.phase);
     case Cause::self_connect: return "refused (connected to its own port)";
     case Cause::cancelled: return "ended by the plan before it was done";
     case Cause::no_port: return "no port left (own block used up)";
+    case Cause::broken_header: return "header value with a line break in it";
     case Cause::peer_close: return describe_peer_close(failure.detail);
     case Cause::masked_frame: return "masked frame from the server (1002)";
     case Cause::reserved_bits: return "reserved bits set (1002)";
@@ -176,11 +178,13 @@ const char* name(Cause cause) noexcept {
     case Cause::missing_accept: return "missing_accept";
     case Cause::wrong_accept: return "wrong_accept";
     case Cause::unasked_protocol: return "unasked_protocol";
+    case Cause::missing_protocol: return "missing_protocol";
     case Cause::unasked_extension: return "unasked_extension";
     case Cause::end_of_stream: return "end_of_stream";
     case Cause::self_connect: return "self_connect";
     case Cause::cancelled: return "cancelled";
     case Cause::no_port: return "no_port";
+    case Cause::broken_header: return "broken_header";
     case Cause::peer_close: return "peer_close";
     case Cause::masked_frame: return "masked_frame";
     case Cause::reserved_bits: return "reserved_bits";
@@ -209,7 +213,7 @@ const char* name(Phase phase) noexcept {
 }
 
 bool is_own_limit(const Failure& failure) noexcept {
-  return failure.cause == Cause::no_port ||
+  return failure.cause == Cause::no_port || failure.cause == Cause::broken_header ||
          (failure.cause == Cause::system && is_limit_errno(failure.detail));
 }
 

@@ -25,11 +25,13 @@ enum class Cause : std::uint8_t {
   missing_accept,      ///< no Sec-WebSocket-Accept
   wrong_accept,        ///< it is not the hash of our key
   unasked_protocol,    ///< a subprotocol that was not offered
+  missing_protocol,    ///< no subprotocol, though some were offered
   unasked_extension,   ///< an extension that was not offered
   end_of_stream,       ///< the peer ended TCP where more was due (1006)
   self_connect,        ///< TCP connected to its own port
   cancelled,           ///< the plan ended the attempt before it was done
   no_port,             ///< our own block of ports is used up
+  broken_header,       ///< a header of the plan whose value would break its line
   peer_close,       ///< a close frame that the plan had not asked for; detail = its code, 1005 if it had none
   masked_frame,     ///< 1002
   reserved_bits,    ///< 1002

@@ -3,9 +3,9 @@
 #include <openssl/evp.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "core/check.h"
+#include "core/upgrade_head.h"
 
 namespace onrush {
 namespace {
@@ -62,15 +62,6 @@ bool same_without_case(std::string_view text, std::string_view lower_case) noexc
 }
 
 bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
-
-// Of a field name (RFC 9110 section 5.6.2).
-bool is_token_character(char c) noexcept {
-  return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'z') ||
-         (c != 0 && std::strchr("!#$%&'*+-.^_`|~", c) != nullptr);
-}
-bool is_token(std::string_view text) noexcept {
-  return !text.empty() && std::all_of(text.begin(), text.end(), is_token_character);
-}
 
 // Line ends count as blanks: inside a value they can only be those of a folded line, which RFC 9112
 // section 5.2 has a user agent replace by a blank.
@@ -150,9 +141,9 @@ Taken take_field(std::string_view& rest, Field& field) noexcept {
 }
 
 struct Answer {
-  std::string_view upgrade, accept;
+  std::string_view upgrade, accept, protocol;
   std::string_view accept_line, protocol_line, extension_line;
-  int upgrades = 0, accepts = 0;
+  int upgrades = 0, accepts = 0, protocols = 0;
   bool connection_has_upgrade = false;
 };
 
@@ -174,8 +165,10 @@ void note(const Field& field, Answer& answer) noexcept {
       ++answer.accepts;
       return;
     case 22:
-      if (!field.value.empty() && same_without_case(field.name, "sec-websocket-protocol"))
-        answer.protocol_line = field.line;
+      if (field.value.empty() || !same_without_case(field.name, "sec-websocket-protocol")) return;
+      answer.protocol = field.value;
+      answer.protocol_line = field.line;
+      ++answer.protocols;
       return;
     case 24:
       if (!field.value.empty() && same_without_case(field.name, "sec-websocket-extensions"))
@@ -197,7 +190,20 @@ HandshakeVerdict refused_status(std::string_view status_line, std::uint32_t stat
   return refused(Cause::refused_status, sample_of(status_line, location), status);
 }
 
-HandshakeVerdict verdict_on(const Answer& answer, std::string_view status_line, std::string_view key) {
+// Exactly one of those that were offered, as it was written there (RFC 6455 section 4.1). A server that
+// chooses none fails a client that has offered some, as it does in browsers (WHATWG WebSockets section 3.1):
+// what it will speak is anybody's guess.
+std::optional<Cause> wrong_choice(const Answer& answer, const RequestOffers& offers, std::size_t& choice) {
+  const auto& offered = offers.subprotocols;
+  if (answer.protocols == 0) return offered.empty() ? std::nullopt : std::optional{Cause::missing_protocol};
+  const auto found = std::find(offered.begin(), offered.end(), answer.protocol);
+  if (answer.protocols > 1 || found == offered.end()) return Cause::unasked_protocol;
+  choice = static_cast<std::size_t>(found - offered.begin());
+  return std::nullopt;
+}
+
+HandshakeVerdict verdict_on(const Answer& answer, std::string_view status_line, std::string_view key,
+                            const RequestOffers& offers) {
   if (answer.upgrades != 1 || !same_without_case(answer.upgrade, "websocket"))
     return refused(Cause::missing_upgrade,
                    answer.upgrades == 0 ? sample_of(status_line) : sample_of("Upgrade: ", answer.upgrade));
@@ -207,10 +213,14 @@ HandshakeVerdict verdict_on(const Answer& answer, std::string_view status_line, 
   if (answer.accepts > 1 || answer.accept != std::string_view{expected.data(), expected.size()})
     return refused(Cause::wrong_accept,
                    sample_of(answer.accept_line, answer.accepts > 1 ? " (repeated)" : ""));
-  if (!answer.protocol_line.empty()) return refused(Cause::unasked_protocol, sample_of(answer.protocol_line));
+  std::size_t subprotocol = 0;
+  if (const auto cause = wrong_choice(answer, offers, subprotocol))
+    return refused(*cause, answer.protocols == 0
+                               ? sample_of(status_line)
+                               : sample_of(answer.protocol_line, answer.protocols > 1 ? " (repeated)" : ""));
   if (!answer.extension_line.empty())
     return refused(Cause::unasked_extension, sample_of(answer.extension_line));
-  return {{Phase::upgrade, Cause::none, 0}, {}};
+  return {{Phase::upgrade, Cause::none, 0}, {}, subprotocol};
 }
 
 }  // namespace
@@ -239,14 +249,15 @@ std::string accept_of(std::string_view key) {
   return {accept.data(), accept.size()};
 }
 
-void encode_request(const Url& url, std::string_view key, std::string& out) {
+void encode_request(const Url& url, std::string_view key, std::string& out, const RequestExtras& extras) {
   const auto stays_on_its_line = [](std::string_view text) {
     return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
   };
   ONRUSH_CHECK(stays_on_its_line(url.path) && stays_on_its_line(url.host_header));
-  out.append("GET ").append(url.path).append(" HTTP/1.1\r\nHost: ").append(url.host_header);
-  out.append("\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: ").append(key);
-  out.append("\r\nSec-WebSocket-Version: 13\r\n\r\n");
+  out.append("GET ").append(url.path).append(" HTTP/1.1\r\n");
+  if (!extras.has_host) out.append("Host: ").append(url.host_header).append("\r\n");
+  out.append("Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: ").append(key);
+  out.append("\r\nSec-WebSocket-Version: 13\r\n").append(extras.lines).append("\r\n");
 }
 
 std::optional<std::size_t> find_head_end(std::string_view bytes, std::size_t searched) noexcept {
@@ -268,7 +279,7 @@ bool may_be_http(std::string_view bytes) noexcept {
   return bytes.size() <= kShape.size() || is_blank(bytes[kShape.size()]);
 }
 
-HandshakeVerdict check_response(std::string_view head, std::string_view key) {
+HandshakeVerdict check_response(std::string_view head, std::string_view key, const RequestOffers& offers) {
   std::string_view rest = head;
   const std::optional<std::string_view> first = take_line(rest);
   const std::string_view status_line = first.value_or(head);
@@ -292,7 +303,7 @@ HandshakeVerdict check_response(std::string_view head, std::string_view key) {
     if (taken == Taken::malformed) return refused(Cause::bad_header, sample_of(field.line));
     note(field, answer);
   }
-  return verdict_on(answer, status_line, key);
+  return verdict_on(answer, status_line, key, offers);
 }
 
 }  // namespace onrush

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -32,8 +33,19 @@ using AcceptText = std::array<char, 28>;
 [[nodiscard]] AcceptText accept_text(std::string_view key) noexcept;
 [[nodiscard]] std::string accept_of(std::string_view key);
 
-/// The whole request head. Without subprotocols or extensions.
-void encode_request(const Url& url, std::string_view key, std::string& out);
+/// What a plan wants in the request head beside what every one has.
+struct RequestExtras {
+  std::string_view lines = {};  ///< whole lines, each with its CRLF
+  bool has_host = false;        ///< among them is a Host
+};
+
+/// The whole request head.
+void encode_request(const Url& url, std::string_view key, std::string& out, const RequestExtras& extras = {});
+
+/// What the request has offered, of which the server may choose.
+struct RequestOffers {
+  std::span<const std::string> subprotocols = {};
+};
 
 /// Length of the head including the empty line that ends it, or nothing yet. `searched` = bytes looked at
 /// before. The caller's rule of size: no end within the first kMaxHeadBytes means head_too_large, however the
@@ -50,7 +62,9 @@ void encode_request(const Url& url, std::string_view key, std::string& out);
 struct HandshakeVerdict {
   Failure failure;
   std::string sample;
+  std::size_t subprotocol = 0;  ///< place of the server's choice in the offers, if there were any
 };
-[[nodiscard]] HandshakeVerdict check_response(std::string_view head, std::string_view key);
+[[nodiscard]] HandshakeVerdict check_response(std::string_view head, std::string_view key,
+                                              const RequestOffers& offers = {});
 
 }  // namespace onrush

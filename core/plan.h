@@ -60,6 +60,7 @@ enum class TimeUnit : std::uint8_t { ns, us, ms, s };
 
 struct ConnectStep {
   std::int64_t timeout_ns = 30'000'000'000;  ///< over TCP and upgrade together, never re-armed
+  UpgradeFields upgrade = {};                ///< beside those of the connection
 };
 struct SendStep {
   Message message;

@@ -13,9 +13,8 @@ constexpr Names<11> kPlan{"name",       "target", "parameters", "connection", "s
                           "thresholds", "abort",  "seed",       "observe",    "on_agent_loss"};
 constexpr Names<2> kPlanLater{"data", "search"};
 
-constexpr Names<0> kConnection{};
-constexpr Names<9> kConnectionLater{"headers", "cookies", "subprotocols", "protocol", "tls",
-                                    "deflate", "ping",    "timeout",      "proxy"};
+constexpr Names<3> kConnection{"headers", "cookies", "subprotocols"};
+constexpr Names<6> kConnectionLater{"protocol", "tls", "deflate", "ping", "timeout", "proxy"};
 
 constexpr Names<2> kScenario{"weight", "script"};
 constexpr Names<4> kScenarioLater{"on_close", "connection", "target", "data"};
@@ -27,9 +26,8 @@ constexpr Names<8> kStep{"connect", "send", "request", "listen", "think", "repea
 constexpr Names<9> kStepLater{"expect", "ping",      "reconnect", "choose", "set",
                               "log",    "subscribe", "query",     "mutate"};
 
-constexpr Names<1> kConnect{"timeout"};
-constexpr Names<7> kConnectLater{"target", "headers", "cookies", "subprotocols",
-                                 "tls",    "deflate", "protocol"};
+constexpr Names<4> kConnect{"timeout", "headers", "cookies", "subprotocols"};
+constexpr Names<4> kConnectLater{"target", "tls", "deflate", "protocol"};
 
 constexpr Names<3> kSend{"text", "bytes", "file"};
 constexpr Names<1> kSendLater{"json"};

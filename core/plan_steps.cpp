@@ -7,6 +7,7 @@
 
 #include "core/nearest.h"
 #include "core/plan_flow.h"
+#include "core/plan_upgrade.h"
 #include "core/plan_values.h"
 #include "core/script.h"
 
@@ -96,9 +97,12 @@ class ScriptReader {
 
   OptionalStep connect(const YamlNode& name, const YamlNode& value) {
     ConnectStep step;
-    if (given(value) && reader_.is_map(value, within("connect"), "{timeout: 30s}"))
-      timeout(Fields(reader_, value, kConnectKeys, within("connect")), step.timeout_ns);
-    return placed({step}, name);
+    if (given(value) && reader_.is_map(value, within("connect"), "{timeout: 30s}")) {
+      const Fields fields(reader_, value, kConnectKeys, within("connect"));
+      timeout(fields, step.timeout_ns);
+      step.upgrade = read_upgrade_fields(reader_, fields);
+    }
+    return placed({std::move(step)}, name);
   }
 
   void timeout(const Fields& fields, std::int64_t& timeout_ns) {

@@ -1,0 +1,97 @@
+# ctest: timeout=60 asan
+"""What the upgrade request of a plan looks like on the wire, and what a server's choice of subprotocol means."""
+
+import base64
+import contextlib
+import hashlib
+import re
+import socket
+import threading
+
+from onrush_cluster import failures, run_embedded, write_plan
+
+PLAN = """
+name: dressed
+target: ws://127.0.0.1:{port}/room?id=1
+connection:
+  headers: {{Host: chat.example, Authorization: "Bearer ${{env.ONRUSH_TEST_TOKEN}}-${{user}}", X-Plain: "1"}}
+  cookies: {{session: "${{uuid}}", theme: dark}}
+  subprotocols: [chat.v2, chat.v1]
+scenarios:
+  visitor:
+    script:
+      - connect: {{headers: {{x-plain: "2", X-Agent: "${{agent}}"}}}}
+      - close
+stages:
+  - {{name: burst, arrivals: 40/s, for: 500ms}}
+  - {{name: drain, arrivals: 0/s}}
+"""
+USERS = 20
+
+
+class Server:
+    """Answers each upgrade with 101, choosing `protocol`, keeps the heads of the requests, and echoes the close."""
+
+    def __init__(self, protocol):
+        self.protocol = protocol
+        self.heads = []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                connection, _ = self.listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
+
+    def serve(self, connection):
+        with connection, contextlib.suppress(ConnectionResetError):
+            head = connection.recv(65536).decode()  # a request is one segment
+            self.heads.append(head)
+            key = re.search(r"Sec-WebSocket-Key: (\S+)", head)[1]
+            accept = base64.b64encode(hashlib.sha1((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode()).digest())
+            chosen = f"Sec-WebSocket-Protocol: {self.protocol}\r\n" if self.protocol else ""
+            connection.sendall(("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                                f"Sec-WebSocket-Accept: {accept.decode()}\r\n{chosen}\r\n").encode())
+            if connection.recv(4096):
+                connection.sendall(b"\x88\x02\x03\xe8")
+
+
+def run_against(tmp_path, monkeypatch, protocol):
+    server = Server(protocol)
+    monkeypatch.setenv("ONRUSH_TEST_TOKEN", "secret")
+    try:
+        process, found = run_embedded(tmp_path, write_plan(tmp_path, PLAN.format(port=server.port)), "--agents", 2)
+    finally:
+        server.listener.close()
+    return server, process, found
+
+
+def test_headers_and_cookies_are_each_users_own_and_host_is_there_once(tmp_path, monkeypatch):
+    server, process, found = run_against(tmp_path, monkeypatch, "chat.v1")
+    assert process.process.returncode == 0, process.said() + process.printed()
+    assert found["counts"]["opened"] == found["counts"]["closed"] == len(server.heads) == USERS
+    users, sessions, agents = set(), set(), set()
+    for head in server.heads:
+        lines = head.split("\r\n")
+        assert lines[0] == "GET /room?id=1 HTTP/1.1"
+        fields = dict(line.split(": ", 1) for line in lines[1:-2])
+        assert len({name.lower() for name in fields}) == len(lines[1:-2])
+        assert fields["Host"] == "chat.example" and fields["x-plain"] == "2"
+        assert fields["Sec-WebSocket-Protocol"] == "chat.v2, chat.v1"
+        users.add(re.fullmatch(r"Bearer secret-(\d+)", fields["Authorization"])[1])
+        sessions.add(re.fullmatch(r"session=([0-9a-f-]{36}); theme=dark", fields["Cookie"])[1])
+        agents.add(fields["X-Agent"])
+    assert len(users) == len(sessions) == USERS
+    assert agents == {"1", "2"}
+
+
+def test_a_choice_that_was_not_offered_fails_with_its_own_cause(tmp_path, monkeypatch):
+    for protocol, cause in (("chat.v3", "unasked_protocol"), (None, "missing_protocol")):
+        _, process, found = run_against(tmp_path, monkeypatch, protocol)
+        assert process.process.returncode == 99, process.said()
+        assert found["counts"]["failed"] == USERS and found["counts"]["opened"] == 0
+        assert failures(found) == {("upgrade", cause, 0): USERS}
