@@ -37,6 +37,34 @@ bool word(std::string_view name) {
   });
 }
 
+// Its value is no template itself, whatever is in it.
+bool append_environment(Reader& reader, const YamlNode& node, const Placeholder& found, std::string& out) {
+  const auto value = environment_value(found.name, reader.names());
+  if (!value) {
+    reader.complain_within(node, found.begin, value.error());
+    return false;
+  }
+  for (std::size_t i = 0; i < value->size(); ++i) {
+    if (value->compare(i, 2, "${") == 0) out += '$';
+    out += (*value)[i];
+  }
+  return true;
+}
+
+std::string with_environment(Reader& reader, const YamlNode& node, const std::string& text) {
+  std::string out;
+  std::size_t done = 0;
+  while (const auto found = next_placeholder(text, done)) {
+    out.append(text, done, found->begin - done);
+    done = found->end;
+    if (found->escaped || !found->closed || !is_environment(found->name))
+      out.append(text, found->begin, found->end - found->begin);
+    else
+      append_environment(reader, node, *found, out);
+  }
+  return out.append(text, done);
+}
+
 Parameters stated(const YamlNode* section, Reader& reader) {
   Parameters parameters;
   if (section == nullptr || !reader.is_map(*section, "'parameters'", "{users: 1000, rate: 100/s}"))
@@ -66,7 +94,7 @@ Parameters stated(const YamlNode* section, Reader& reader) {
       reader.complain(value, fmt::format("parameter '{}' has more than {} bytes", key.text, kLargestValue));
       text = nullptr;
     }
-    parameters[key.text] = {text == nullptr ? "" : *text, ""};
+    parameters[key.text] = {text == nullptr ? "" : with_environment(reader, value, *text), ""};
   }
   for (std::size_t i = 0; i + 1 < section->children.size(); i += 2) {
     const YamlNode& value = *section->children[i + 1];
@@ -137,6 +165,10 @@ class Replacer {
         from_setting = known->second.setting;
         whole = found->begin == 0 && found->end == node.text.size();
       } else {
+        if (!found->escaped && found->closed && is_environment(found->name)) {
+          unknown = !append_environment(reader_, node, *found, out) || unknown;
+          continue;
+        }
         out.append(node.text, found->begin, found->end - found->begin);
         if (found->escaped || !found->closed || is_known(found->name)) continue;
         reader_.complain_within(node, found->begin, unknown_variable(found->name, reader_.names()));

@@ -41,6 +41,12 @@ struct TemplateNames {
 /// or is of the environment. Whether that feed exists is another question.
 [[nodiscard]] bool is_variable(std::string_view name) noexcept;
 
+/// True for `env.NAME`, which is known before the run.
+[[nodiscard]] bool is_environment(std::string_view name) noexcept;
+/// Its value, or why it has none.
+[[nodiscard]] Expected<std::string, std::string> environment_value(std::string_view name,
+                                                                   const TemplateNames& names);
+
 /// What to say of a name that is neither a variable nor one of these.
 [[nodiscard]] std::string unknown_variable(std::string_view name, const TemplateNames& names);
 

@@ -56,6 +56,22 @@ bool is_variable(std::string_view name) noexcept {
          name.starts_with(kData) || name.starts_with(kEnvironment);
 }
 
+bool is_environment(std::string_view name) noexcept { return name.starts_with(kEnvironment); }
+
+Expected<std::string, std::string> environment_value(std::string_view name, const TemplateNames& names) {
+  const std::string variable{name.substr(kEnvironment.size())};
+  auto value = names.variable ? names.variable(variable) : std::nullopt;
+  if (!value)
+    return Unexpected{fmt::format("environment variable {} is not set where this command runs; set it before",
+                                  quoted(variable))};
+  if (value->size() > kLargestVariable)
+    return Unexpected{
+        fmt::format("environment variable {} has more than {} bytes", quoted(variable), kLargestVariable)};
+  if (find_bad_utf8(*value) != std::string_view::npos)
+    return Unexpected{fmt::format("environment variable {} is not UTF-8", quoted(variable))};
+  return std::move(*value);
+}
+
 std::string unknown_variable(std::string_view name, const TemplateNames& names) {
   std::vector<std::string_view> known{names.parameters.begin(), names.parameters.end()};
   known.insert(known.end(), names.captures.begin(), names.captures.end());
@@ -94,7 +110,7 @@ class TemplateCompiler {
     if (plain < kPlain.size()) return add({Kind::uuid, made_.uuids_++});
     if (name.starts_with(kRandom)) return random(name);
     if (name.starts_with(kData)) return data(name);
-    if (name.starts_with(kEnvironment)) return environment(std::string{name.substr(kEnvironment.size())});
+    if (name.starts_with(kEnvironment)) return environment(name);
     const auto capture = std::find(names_.captures.begin(), names_.captures.end(), name);
     if (capture != names_.captures.end())
       return add({Kind::capture, static_cast<std::uint32_t>(capture - names_.captures.begin())});
@@ -134,22 +150,19 @@ class TemplateCompiler {
     const auto feed = std::find_if(names_.feeds.begin(), names_.feeds.end(),
                                    [&](const auto& known) { return known.name == path.substr(0, dot); });
     if (feed == names_.feeds.end()) return no_feed(path.substr(0, dot), names_);
-    const auto column = std::find(feed->columns.begin(), feed->columns.end(), path.substr(dot + 1));
-    if (column == feed->columns.end()) return no_column(*feed, path.substr(dot + 1));
+    auto column = std::find(feed->columns.begin(), feed->columns.end(), path.substr(dot + 1));
+    if (feed->columns.empty())
+      column = feed->columns.begin();  // its file is faulty, which is told there
+    else if (column == feed->columns.end())
+      return no_column(*feed, path.substr(dot + 1));
     const auto place = static_cast<std::uint32_t>(feed - names_.feeds.begin());
     made_.add_feed(place);
     return add({Kind::data, place, static_cast<std::uint32_t>(column - feed->columns.begin())});
   }
 
-  std::optional<std::string> environment(const std::string& name) {
-    const auto value = names_.variable ? names_.variable(name) : std::nullopt;
-    if (!value)
-      return fmt::format("environment variable {} is not set where this command runs; set it before",
-                         quoted(name));
-    if (value->size() > kLargestVariable)
-      return fmt::format("environment variable {} has more than {} bytes", quoted(name), kLargestVariable);
-    if (find_bad_utf8(*value) != std::string_view::npos)
-      return fmt::format("environment variable {} is not UTF-8", quoted(name));
+  std::optional<std::string> environment(std::string_view name) {
+    const auto value = environment_value(name, names_);
+    if (!value) return value.error();
     literal(*value);
     return std::nullopt;
   }
