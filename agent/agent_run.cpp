@@ -173,7 +173,7 @@ Expected<std::unique_ptr<AgentRun>, std::vector<std::string>> AgentRun::prepare(
 Expected<std::unique_ptr<AgentRun::Parts>, std::string> AgentRun::Parts::make(
     const Prepare& prepare, Plan plan, const Endpoint& target, const AgentSettings& settings,
     const NetworkFactory& make_network) {
-  auto program = Program::make(std::move(plan), target);
+  auto program = Program::make(std::move(plan), target, prepare.plan.files);
   if (!program) return Unexpected{program.error()};
   auto parts = std::make_unique<Parts>();
   parts->share = prepare.share;
@@ -203,8 +203,8 @@ Expected<bool, std::string> AgentRun::Parts::add_worker(const Prepare& prepare, 
   const std::uint64_t descriptors =
       (settings.descriptor_limit - std::min(settings.descriptor_limit, kReservedDescriptors)) / count;
   const Places places = places_of(program->plan, share, descriptors);
-  const WorkerSettings worker_settings{share, prepare.share.index + 1,
-                                       places.users + places.arrivals + kSparePlaces, places.arrivals};
+  const WorkerSettings worker_settings{share, prepare.share, places.users + places.arrivals + kSparePlaces,
+                                       places.arrivals};
   RunningWorker running;
   running.network = std::move(*network);
   running.worker = std::make_unique<Worker>(*program, worker_settings, std::move(*ports), *running.network);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/feed_reader.h"
+
 namespace onrush {
 namespace {
 
@@ -60,12 +62,30 @@ Expected<std::vector<ProgramStep>, std::string> compile_steps(const Scenario& sc
   return steps;
 }
 
+// The share was read with the plan; the error is for plans made otherwise.
+Expected<FeedTable, std::string> table_of(const Feed& feed, const PlanFiles& files) {
+  const auto share = files.find(share_name(feed.name));
+  if (share == files.end()) return Unexpected{fmt::format("feed '{}' has no rows here", feed.name)};
+  auto reader = FeedReader::open(FeedForm::csv, *share->second);
+  if (!reader) return Unexpected{reader.error().message};
+  FeedTable table(static_cast<std::uint32_t>(reader->columns().size()));
+  while (true) {
+    const auto more = reader->next();
+    if (!more) return Unexpected{more.error().message};
+    if (!*more) break;
+    for (const std::string_view value : reader->values()) table.add(value);
+  }
+  table.trim();
+  return table;
+}
+
 }  // namespace
 
-Expected<std::unique_ptr<const Program>, std::string> Program::make(Plan plan, const Endpoint& target) {
+Expected<std::unique_ptr<const Program>, std::string> Program::make(Plan plan, const Endpoint& target,
+                                                                    const PlanFiles& files) {
   ArrivalMix mix{plan};
   std::unique_ptr<Program> program{
-      new Program{std::move(plan), target, {}, {}, {}, {}, {}, 0, std::move(mix)}};
+      new Program{std::move(plan), target, {}, {}, {}, {}, {}, {}, 0, std::move(mix)}};
   for (const Scenario& scenario : program->plan.scenarios) {
     auto steps = compile_steps(scenario);
     if (!steps) return Unexpected{steps.error()};
@@ -76,6 +96,11 @@ Expected<std::unique_ptr<const Program>, std::string> Program::make(Plan plan, c
       program->heads.emplace_back(program->plan.connection.upgrade, connect.upgrade);
     }
     program->scripts.push_back(std::move(*steps));
+  }
+  for (const Feed& feed : program->plan.data) {
+    auto table = table_of(feed, files);
+    if (!table) return Unexpected{table.error()};
+    program->feeds.push_back(std::move(*table));
   }
   program->stages = timeline(program->plan);
   program->user_bases = onrush::user_bases(program->plan);

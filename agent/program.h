@@ -11,6 +11,7 @@
 
 #include "agent/endpoint.h"
 #include "core/arrival_mix.h"
+#include "core/feed_table.h"
 #include "core/json_field.h"
 #include "core/plan.h"
 #include "core/script.h"
@@ -40,6 +41,7 @@ struct Program {
   Endpoint target;
   std::vector<std::vector<ProgramStep>> scripts;  ///< by scenario
   std::vector<UpgradeHead> heads;
+  std::vector<FeedTable> feeds;  ///< this agent's rows of each
   std::vector<StageTimeline> stages;
   std::vector<std::uint64_t> user_bases;  ///< by scenario
   std::vector<std::uint64_t> user_peaks;  ///< by scenario
@@ -47,7 +49,9 @@ struct Program {
   ArrivalMix mix;
 
   /// Errors: what this engine cannot run.
-  static Expected<std::unique_ptr<const Program>, std::string> make(Plan plan, const Endpoint& target);
+  /// `files`: those with which the plan was read, with shares of its feeds.
+  static Expected<std::unique_ptr<const Program>, std::string> make(Plan plan, const Endpoint& target,
+                                                                    const PlanFiles& files = {});
 };
 
 /// Users of a scenario that belong to the share: user first + i * count for i = 0, 1, ...

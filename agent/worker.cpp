@@ -34,6 +34,7 @@ Worker::Worker(const Program& program, const WorkerSettings& settings, PortAlloc
       json_{kMaxMessageBytes},
       unsent_{kReadyBuffers},
       partial_{kReadyBuffers},
+      feed_rows_{program, settings.agent, settings.share, settings.capacity + 1},
       receive_(kReceiveBytes + kJsonPadding),
       start_ns_{kNever},
       stage_ends_ns_(program.stages.size(), kNever) {

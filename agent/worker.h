@@ -13,7 +13,7 @@
 //
 // worker.cpp: turn, dispatch, hand-over · worker_stages.cpp: what the timeline wants · worker_connect.cpp:
 // attempts · worker_receive.cpp: bytes, frames, messages · worker_listen.cpp: broadcasts · worker_script.cpp:
-// steps · worker_send.cpp: frames out · worker_close.cpp: ends
+// steps · worker_send.cpp: frames out · worker_feeds.cpp: rows of data · worker_close.cpp: ends
 #pragma once
 
 #include <array>
@@ -25,6 +25,7 @@
 
 #include "agent/broadcasts.h"
 #include "agent/buffer_pool.h"
+#include "agent/feed_rows.h"
 #include "agent/network.h"
 #include "agent/port_allocator.h"
 #include "agent/program.h"
@@ -38,7 +39,7 @@ namespace onrush {
 
 struct WorkerSettings {
   Share share{0, 1};                   ///< of all workers of all agents
-  std::uint32_t agent = 1;             ///< ${agent}
+  Share agent{0, 1};                   ///< the agent's own, of which this is one
   std::uint32_t capacity = 0;          ///< sessions at once
   std::uint32_t arrival_capacity = 0;  ///< of them, those of the open model at most
   bool echoes = false;  ///< every message goes back as it came: what tests/conformance asks for
@@ -178,6 +179,12 @@ class Worker {
   void broadcast_received(Session& session, std::span<const std::uint8_t> payload, bool complete);
   [[nodiscard]] bool is_first_copy(Session& session, std::uint64_t sequence) noexcept;
 
+  // worker_feeds.cpp
+  /// What the message under way, or the reply to it, may name.
+  [[nodiscard]] TemplateValues values_of(const Session& session) noexcept;
+  [[nodiscard]] bool take_rows(const Session& session, std::uint64_t user, bool arrival);
+  void without_row(const Session& session, std::uint32_t feed);
+
   // worker_script.cpp
   void run(Session& session, std::int64_t ready_ns);
   [[nodiscard]] bool run_step(Session& session, const ProgramStep& step, std::int64_t& ready_ns);
@@ -192,10 +199,7 @@ class Worker {
     return program_.scripts[session.scenario][session.step];
   }
 
-  // worker_send.cpp
-  /// What the message under way, or the reply to it, may name.
-  [[nodiscard]] TemplateValues values_of(const Session& session) noexcept;
-  // ... false if the connection was lost over it
+  // worker_send.cpp: false if the connection was lost over it
   [[nodiscard]] bool send_message(Session& session, const Message& message);
   [[nodiscard]] bool send_bytes(Session& session, std::string_view bytes);
   void wrote(Session& session, std::string_view bytes, std::size_t written);
@@ -227,6 +231,7 @@ class Worker {
   JsonReader json_;
   BufferPool<Unsent> unsent_;
   BufferPool<Partial> partial_;
+  FeedRows feed_rows_;
   std::vector<Broadcasts> broadcasts_;         ///< by scenario
   std::vector<std::vector<SlotIndex>> users_;  ///< by scenario and place in the share; 0 = away
   std::vector<SocketToken> unread_;            ///< sockets whose read budget was used up

@@ -35,6 +35,8 @@ bool Worker::start_session(std::uint32_t scenario, std::uint64_t user, std::int6
     session.set(kUnsettled);
     user_slot(scenario, user) = slot;
   }
+  if (!program_.feeds.empty() && !take_rows(session, user, arrival))
+    return finish_session(session, false), true;
   begin_session(session, due_ns);
   return true;
 }

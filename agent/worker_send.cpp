@@ -6,14 +6,6 @@
 
 namespace onrush {
 
-TemplateValues Worker::values_of(const Session& session) noexcept {
-  return {.user = session.user,
-          .sequence = session.sequence,
-          .now_us = wall_us(session.times.sent_ns),
-          .agent = settings_.agent,
-          .seed = program_.plan.seed};
-}
-
 bool Worker::send_message(Session& session, const Message& message) {
   if (pong_owed_ && !send_pong(session)) return false;
   frame_.clear();

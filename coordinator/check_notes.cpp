@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "coordinator/check.h"
+#include "coordinator/check_data.h"
 #include "coordinator/check_script.h"
 #include "core/format.h"
 #include "core/preflight.h"
@@ -210,6 +211,7 @@ std::vector<std::string> check_notes(const Plan& plan, const CheckFacts& facts) 
   few_broadcasts(plan, notes);
   slower_than_the_stage(plan, notes);
   never_used(plan, notes);
+  note_data(plan, notes);
   near_capacity(plan, facts, notes);
   too_little_memory(plan, facts, notes);
   return notes;

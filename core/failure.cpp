@@ -148,6 +148,7 @@ std::string describe(const Failure& failure) {
     case Cause::cancelled: return "ended by the plan before it was done";
     case Cause::no_port: return "no port left (own block used up)";
     case Cause::broken_header: return "header value with a line break in it";
+    case Cause::no_row: return "no row left in a data feed";
     case Cause::peer_close: return describe_peer_close(failure.detail);
     case Cause::masked_frame: return "masked frame from the server (1002)";
     case Cause::reserved_bits: return "reserved bits set (1002)";
@@ -185,6 +186,7 @@ const char* name(Cause cause) noexcept {
     case Cause::cancelled: return "cancelled";
     case Cause::no_port: return "no_port";
     case Cause::broken_header: return "broken_header";
+    case Cause::no_row: return "no_row";
     case Cause::peer_close: return "peer_close";
     case Cause::masked_frame: return "masked_frame";
     case Cause::reserved_bits: return "reserved_bits";
@@ -212,8 +214,12 @@ const char* name(Phase phase) noexcept {
   return "unknown";
 }
 
+bool is_of_data(const Failure& failure) noexcept {
+  return failure.cause == Cause::broken_header || failure.cause == Cause::no_row;
+}
+
 bool is_own_limit(const Failure& failure) noexcept {
-  return failure.cause == Cause::no_port || failure.cause == Cause::broken_header ||
+  return failure.cause == Cause::no_port || is_of_data(failure) ||
          (failure.cause == Cause::system && is_limit_errno(failure.detail));
 }
 
@@ -223,6 +229,8 @@ bool is_ours(const Failure& failure) noexcept {
 
 const char* remedy(const Failure& failure) noexcept {
   if (failure.cause == Cause::no_port) return "add --source-addresses";
+  if (failure.cause == Cause::no_row) return "give the feed more rows, or take: cycle, or on_end: stop";
+  if (failure.cause == Cause::broken_header) return "look for line breaks in the rows of the data feed";
   if (failure.cause == Cause::not_http) return "is this a plain WebSocket port?";
   if (failure.cause == Cause::refused_status) {
     if (failure.detail >= 300 && failure.detail < 400) return "use the address it points to";

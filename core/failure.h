@@ -32,6 +32,7 @@ enum class Cause : std::uint8_t {
   cancelled,           ///< the plan ended the attempt before it was done
   no_port,             ///< our own block of ports is used up
   broken_header,       ///< a header of the plan whose value would break its line
+  no_row,              ///< a data feed is used up
   peer_close,       ///< a close frame that the plan had not asked for; detail = its code, 1005 if it had none
   masked_frame,     ///< 1002
   reserved_bits,    ///< 1002
@@ -68,7 +69,11 @@ struct Failure {
 /// ENOMEM, ENOSPC, no_port, cancelled, agent_lost); the target otherwise.
 [[nodiscard]] bool is_ours(const Failure& failure) noexcept;
 
-/// True if it is ours and means that the measurement cannot be trusted: a limit of this machine was hit.
+/// True if it is ours because the plan's data did not serve.
+[[nodiscard]] bool is_of_data(const Failure& failure) noexcept;
+
+/// True if it is ours and means that the measurement cannot be trusted: a limit of this machine was hit, or
+/// the plan's data did not serve.
 [[nodiscard]] bool is_own_limit(const Failure& failure) noexcept;
 
 /// What to do about it in a few words, or "" ("add --source-addresses", "raise ulimit -n").

@@ -68,10 +68,12 @@ constexpr std::array<Metric, kCounters> kCounterTable{{
      "Lost connections for a limit of the generator's own machine."},
     {"port_retries", "onrush_port_retries_total", "ports", Kind::counter,
      "Local ports that others held, so that the next was tried."},
+    {"without_row", "onrush_sessions_without_row_total", "sessions", Kind::counter,
+     "Sessions that found no row left in a data feed."},
 }};
 
 static_assert(static_cast<std::size_t>(Time::session) + 1 == kTimes);
-static_assert(static_cast<std::size_t>(Counter::port_retries) + 1 == kCounters);
+static_assert(static_cast<std::size_t>(Counter::without_row) + 1 == kCounters);
 
 template <class Enum, std::size_t N>
 std::optional<Enum> named(const std::array<Metric, N>& table, std::string_view name) noexcept {

@@ -51,8 +51,9 @@ enum class Counter : std::uint8_t {
   own_failed,       ///< failed ones for a limit of our own machine: no fault of the target
   own_lost,         ///< lost ones, likewise
   port_retries,     ///< local ports that others held, so that the next was tried
+  without_row,      ///< sessions that found no row left in a data feed
 };
-inline constexpr std::size_t kCounters = 20;
+inline constexpr std::size_t kCounters = 21;
 
 enum class Kind : std::uint8_t { counter, gauge, histogram };
 

@@ -2,18 +2,20 @@
 //
 // Why: everything after the parser works on a Plan that cannot be wrong, so nothing after it has to check
 // again. Owner: any thread; made by plan_yaml, never changed afterwards. Durations are nanoseconds, rates
-// items a second. Always: names are unique; indices into `scenarios` are in range; rates and lengths are
-// finite and not negative.
+// items a second. Always: names are unique; indices into `scenarios` and `data` are in range; rates and
+// lengths are finite and not negative.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "core/connection.h"
+#include "core/feed.h"
 #include "core/plan_files.h"
 #include "core/template.h"
 #include "core/threshold.h"
@@ -105,6 +107,7 @@ struct Scenario {
   std::string name;
   double weight = 1;
   Steps script;
+  std::vector<std::uint32_t> feeds = {};  ///< whose columns it names, places in Plan::data, rising
 };
 
 /// What a stage changes. A figure it does not state stays as the stage before left it.
@@ -133,6 +136,8 @@ struct Plan {
   std::string name;
   Url target;
   Connection connection;
+  std::vector<Feed> data;
+  std::set<std::string> files;  ///< that are named, those of feeds apart
   std::vector<Scenario> scenarios;
   std::vector<Stage> stages;
   std::vector<Expression> thresholds;

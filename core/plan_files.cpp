@@ -2,6 +2,8 @@
 
 namespace onrush {
 
+std::string share_name(std::string_view feed) { return std::string{"data\0", 5}.append(feed); }
+
 Surroundings surroundings_of(const PlanFiles& files, const PlanEnvironment& environment) {
   Surroundings surroundings;
   surroundings.file = [&files](const std::string& name) -> Expected<FileContent, std::string> {

@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/expected.h"
 
@@ -33,9 +34,12 @@ struct Surroundings {
   std::function<Expected<FileContent, std::string>(const std::string& name)> file;
   /// A variable of the environment, if it is set. Without it none is.
   std::function<std::optional<std::string>(const std::string& name)> variable;
-  /// Feeds hold an agent's share of their rows only, so that nothing can be said of how many there are.
+  /// Of each feed there is an agent's share only, as CSV by its share_name; it may hold no row.
   bool feeds_are_shares = false;
 };
+
+/// Under which an agent finds its share of a feed: no name that a plan could give a file.
+[[nodiscard]] std::string share_name(std::string_view feed);
 
 /// What came with a plan. Both must outlive it.
 [[nodiscard]] Surroundings surroundings_of(const PlanFiles& files, const PlanEnvironment& environment);

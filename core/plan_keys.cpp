@@ -9,12 +9,14 @@ using Name = std::string_view;
 template <std::size_t N>
 using Names = std::array<Name, N>;
 
-constexpr Names<11> kPlan{"name",       "target", "parameters", "connection", "scenarios",    "stages",
-                          "thresholds", "abort",  "seed",       "observe",    "on_agent_loss"};
-constexpr Names<2> kPlanLater{"data", "search"};
+constexpr Names<12> kPlan{"name",       "target", "parameters", "connection", "scenarios",     "stages",
+                          "thresholds", "abort",  "seed",       "observe",    "on_agent_loss", "data"};
+constexpr Names<1> kPlanLater{"search"};
 
 constexpr Names<3> kConnection{"headers", "cookies", "subprotocols"};
 constexpr Names<6> kConnectionLater{"protocol", "tls", "deflate", "ping", "timeout", "proxy"};
+
+constexpr Names<4> kFeed{"csv", "json_lines", "take", "on_end"};
 
 constexpr Names<2> kScenario{"weight", "script"};
 constexpr Names<4> kScenarioLater{"on_close", "connection", "target", "data"};
@@ -56,6 +58,7 @@ constexpr Names<3> kObserveLater{"pid", "host", "url"};
 
 constinit const KeyTable kPlanKeys{"a plan", kPlan, kPlanLater};
 constinit const KeyTable kConnectionKeys{"'connection'", kConnection, kConnectionLater};
+constinit const KeyTable kFeedKeys{"a feed", kFeed, {}};
 constinit const KeyTable kScenarioKeys{"a scenario", kScenario, kScenarioLater};
 constinit const KeyTable kStageKeys{"a stage", kStage, kStageLater};
 constinit const KeyTable kSteps{"a script", kStep, kStepLater};
@@ -70,10 +73,10 @@ constinit const KeyTable kCloseKeys{"'close'", kClose, {}};
 constinit const KeyTable kObserveKeys{"an item of 'observe'", kObserve, kObserveLater};
 
 std::span<const KeyTable* const> key_tables() noexcept {
-  static constexpr std::array<const KeyTable*, 14> kAll{
-      &kPlanKeys,    &kConnectionKeys, &kScenarioKeys, &kStageKeys,  &kSteps,
-      &kConnectKeys, &kSendKeys,       &kRequestKeys,  &kReplyKeys,  &kListenKeys,
-      &kThinkKeys,   &kRepeatKeys,     &kCloseKeys,    &kObserveKeys};
+  static constexpr std::array<const KeyTable*, 15> kAll{
+      &kFeedKeys,   &kPlanKeys,    &kConnectionKeys, &kScenarioKeys, &kStageKeys,
+      &kSteps,      &kConnectKeys, &kSendKeys,       &kRequestKeys,  &kReplyKeys,
+      &kListenKeys, &kThinkKeys,   &kRepeatKeys,     &kCloseKeys,    &kObserveKeys};
   return kAll;
 }
 

@@ -245,7 +245,8 @@ Steps stripped(std::vector<PlacedStep> placed) {
   return steps;
 }
 
-Scenario read_scenario(Reader& reader, const YamlNode& key, const YamlNode& value) {
+Scenario read_scenario(Reader& reader, const YamlNode& key, const YamlNode& value,
+                       const std::set<std::uint32_t>& everybodys_feeds) {
   Scenario scenario;
   scenario.name = reader.name(key, "the name of a scenario").value_or(key.text);
   const std::string owner = fmt::format("scenario {}", quoted(key.text));
@@ -265,12 +266,16 @@ Scenario read_scenario(Reader& reader, const YamlNode& key, const YamlNode& valu
   std::vector<PlacedStep> placed = steps.steps(*script, 0);
   if (steps.whole()) check_flow(reader, placed, owner);
   scenario.script = stripped(std::move(placed));
+  std::set<std::uint32_t> feeds = reader.take_feeds();
+  feeds.insert(everybodys_feeds.begin(), everybodys_feeds.end());
+  scenario.feeds.assign(feeds.begin(), feeds.end());
   return scenario;
 }
 
 }  // namespace
 
-std::vector<Scenario> read_scenarios(Reader& reader, const YamlNode& node) {
+std::vector<Scenario> read_scenarios(Reader& reader, const YamlNode& node,
+                                     const std::set<std::uint32_t>& everybodys_feeds) {
   std::vector<Scenario> scenarios;
   if (!reader.is_map(node, "'scenarios'", "{visitor: {script: [connect, ...]}}")) return scenarios;
   refuse_repeated_names(reader, node, "'scenarios'");
@@ -282,7 +287,7 @@ std::vector<Scenario> read_scenarios(Reader& reader, const YamlNode& node) {
     return scenarios;
   }
   for (std::size_t i = 0; i + 1 < node.children.size(); i += 2)
-    scenarios.push_back(read_scenario(reader, *node.children[i], *node.children[i + 1]));
+    scenarios.push_back(read_scenario(reader, *node.children[i], *node.children[i + 1], everybodys_feeds));
   return scenarios;
 }
 

@@ -4,6 +4,8 @@
 // script.
 #pragma once
 
+#include <cstdint>
+#include <set>
 #include <vector>
 
 #include "core/plan.h"
@@ -21,7 +23,9 @@ struct PlacedStep {
   std::vector<PlacedStep> body;  ///< of a repeat
 };
 
-/// All scenarios in the order of the file. What has mistakes comes incomplete.
-[[nodiscard]] std::vector<Scenario> read_scenarios(Reader& reader, const YamlNode& node);
+/// All scenarios in the order of the file, each with the feeds that it names beside everybody's. What has
+/// mistakes comes incomplete.
+[[nodiscard]] std::vector<Scenario> read_scenarios(Reader& reader, const YamlNode& node,
+                                                   const std::set<std::uint32_t>& everybodys_feeds);
 
 }  // namespace onrush

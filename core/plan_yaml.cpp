@@ -9,6 +9,7 @@
 #include "core/control.h"
 #include "core/nearest.h"
 #include "core/plan_connection.h"
+#include "core/plan_data.h"
 #include "core/plan_parameters.h"
 #include "core/plan_stages.h"
 #include "core/plan_steps.h"
@@ -147,9 +148,11 @@ Plan read_root(Reader& reader, const YamlNode& root, const std::string& given_ta
                                                 : fields.find("target");
   if (target != nullptr) read_target(reader, *target, plan.target);
   if (!given_target.empty()) read_given_target(reader, given_target, plan.target);
+  if (const YamlNode* node = fields.find("data")) plan.data = read_data(reader, *node);
   if (const YamlNode* node = fields.find("connection")) plan.connection = read_connection(reader, *node);
+  const std::set<std::uint32_t> everybodys_feeds = reader.take_feeds();
   if (const YamlNode* scenarios = fields.need("scenarios", "scenarios: {visitor: {script: [connect, ...]}}"))
-    plan.scenarios = read_scenarios(reader, *scenarios);
+    plan.scenarios = read_scenarios(reader, *scenarios, everybodys_feeds);
   if (const YamlNode* stages =
           fields.need("stages", "stages: [{name: steady, users: 100, over: 10s, for: 30s}]"))
     plan.stages = read_stages(reader, *stages, plan.scenarios);
@@ -180,6 +183,7 @@ Expected<Plan, std::vector<Diagnostic>> read_plan(const PlanSource& source) {
   Reader reader(*tree, source.around);
   substitute_parameters(*tree, source.settings, reader);
   Plan plan = read_root(reader, tree->root(), source.target);
+  plan.files = reader.take_files();
   std::vector<Diagnostic> mistakes = reader.take();
   if (!mistakes.empty()) return Unexpected{std::move(mistakes)};
   return plan;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/check.h"
+#include "core/feed_shares.h"
 #include "core/format.h"
 #include "core/health.h"
 
@@ -74,10 +75,13 @@ Run::Run(std::string id, Plan plan, PlanText text, std::vector<RunAgent> agents)
 void Run::begin(std::int64_t now_ns) {
   begun_ns_ = ticked_ns_ = now_ns;
   const auto count = static_cast<std::uint32_t>(agents_.size());
+  std::vector<PlanFiles> files = deal_files(plan_, std::exchange(text_.files, {}), count);
   for (std::uint32_t i = 0; i < count; ++i) {
     members_[i].last_heard_ns = now_ns;
+    PlanText text = text_;
+    text.files = std::move(files[i]);
     send(i, Prepare{.run = id_,
-                    .plan = text_,
+                    .plan = std::move(text),
                     .share = {i, count},
                     .source = agents_[i].source,
                     .agents_on_host = agents_[i].agents_on_host});

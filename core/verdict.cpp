@@ -47,10 +47,13 @@ void own_limits(const Aggregate& aggregate, Reasons& reasons) {
     hit.agents.insert(aggregate.agents()[total.agent].name);
   }
   for (const auto& [failure, hit] : limits) {
-    std::string text = fmt::format("a limit of our own machine was hit {} times by {}: {}",
-                                   format_count(hit.count), who(hit.agents), describe(failure));
+    const bool data = is_of_data(failure);
+    std::string text = data ? fmt::format("the plan's data did not serve {} sessions of {}: {}",
+                                          format_count(hit.count), who(hit.agents), describe(failure))
+                            : fmt::format("a limit of our own machine was hit {} times by {}: {}",
+                                          format_count(hit.count), who(hit.agents), describe(failure));
     if (const std::string_view way_out = remedy(failure); !way_out.empty())
-      text += fmt::format("; {}, see: onrush doctor", way_out);
+      text += fmt::format("; {}{}", way_out, data ? "" : ", see: onrush doctor");
     reasons.push_back({Verdict::invalid, std::move(text)});
   }
 }

@@ -131,25 +131,41 @@ std::optional<std::size_t> Reader::word(const YamlNode& node, const std::string&
 }
 
 std::optional<NamedFile> Reader::file(const YamlNode& node, const std::string& what) {
+  if (!names_file(node, what)) return std::nullopt;
+  files_.insert(node.text);
+  return look_up(node, what, node.text);
+}
+
+std::optional<NamedFile> Reader::feed_file(const YamlNode& node, const std::string& what,
+                                           const std::string& feed) {
+  if (!names_file(node, what)) return std::nullopt;
+  return look_up(node, what, around_.feeds_are_shares ? share_name(feed) : node.text);
+}
+
+bool Reader::names_file(const YamlNode& node, const std::string& what) {
   const std::string* written = text(node, what);
-  if (written == nullptr) return std::nullopt;
+  if (written == nullptr) return false;
   if (written->empty() || written->find('\0') != std::string::npos) {
     complain(node,
              fmt::format("{} is no name; write the name of a file, relative to the plan's folder", what));
-    return std::nullopt;
+    return false;
   }
-  if (const auto placeholder = next_placeholder(*written, 0)) {
+  const auto placeholder = next_placeholder(*written, 0);
+  if (placeholder)
     complain_within(
         node, placeholder->begin,
         fmt::format("{} must be known before the run; name a parameter, or the file itself", what));
-    return std::nullopt;
-  }
+  return !placeholder;
+}
+
+std::optional<NamedFile> Reader::look_up(const YamlNode& node, const std::string& what,
+                                         const std::string& name) {
   if (!around_.file) {
     complain(node, fmt::format("{}: this plan is read without its folder, so it can name no files", what));
     return std::nullopt;
   }
-  auto content = around_.file(*written);
-  if (content) return NamedFile{*written, std::move(*content)};
+  auto content = around_.file(name);
+  if (content) return NamedFile{node.text, std::move(*content)};
   complain(node, fmt::format("{}: {}", what, content.error()));
   return std::nullopt;
 }

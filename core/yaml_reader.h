@@ -62,6 +62,10 @@ class Reader {
                                   std::span<const std::string_view> words);
   /// The file that a value names.
   std::optional<NamedFile> file(const YamlNode& node, const std::string& what);
+  /// The file of a feed; on an agent its share of the rows, as CSV.
+  std::optional<NamedFile> feed_file(const YamlNode& node, const std::string& what, const std::string& feed);
+  /// Names that file() was asked for.
+  [[nodiscard]] std::set<std::string> take_files() { return std::exchange(files_, {}); }
   /// RFC 6901, not empty.
   std::optional<std::string> pointer(const YamlNode& node, const std::string& what);
   bool is_map(const YamlNode& node, const std::string& what, std::string_view example);
@@ -75,10 +79,14 @@ class Reader {
   std::optional<T> figure(const YamlNode& node, const std::string& what,
                           Expected<T, std::string> (*parse)(std::string_view), Zero zero);
 
+  bool names_file(const YamlNode& node, const std::string& what);
+  std::optional<NamedFile> look_up(const YamlNode& node, const std::string& what, const std::string& name);
+
   const YamlTree& tree_;
   const Surroundings& around_;
   TemplateNames names_;
   std::set<std::uint32_t> feeds_;
+  std::set<std::string> files_;
   std::vector<Diagnostic> diagnostics_;
 };
 

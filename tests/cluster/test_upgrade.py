@@ -1,14 +1,10 @@
 # ctest: timeout=60 asan
 """What the upgrade request of a plan looks like on the wire, and what a server's choice of subprotocol means."""
 
-import base64
-import contextlib
-import hashlib
 import re
-import socket
-import threading
 
 from onrush_cluster import failures, run_embedded, write_plan
+from upgrade_server import UpgradeServer
 
 PLAN = """
 name: dressed
@@ -29,44 +25,10 @@ stages:
 USERS = 20
 
 
-class Server:
-    """Answers each upgrade with 101, choosing `protocol`, keeps the heads of the requests, and echoes the close."""
-
-    def __init__(self, protocol):
-        self.protocol = protocol
-        self.heads = []
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def accept(self):
-        while True:
-            try:
-                connection, _ = self.listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
-
-    def serve(self, connection):
-        with connection, contextlib.suppress(ConnectionResetError):
-            head = connection.recv(65536).decode()  # a request is one segment
-            self.heads.append(head)
-            key = re.search(r"Sec-WebSocket-Key: (\S+)", head)[1]
-            accept = base64.b64encode(hashlib.sha1((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode()).digest())
-            chosen = f"Sec-WebSocket-Protocol: {self.protocol}\r\n" if self.protocol else ""
-            connection.sendall(("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                                f"Sec-WebSocket-Accept: {accept.decode()}\r\n{chosen}\r\n").encode())
-            if connection.recv(4096):
-                connection.sendall(b"\x88\x02\x03\xe8")
-
-
 def run_against(tmp_path, monkeypatch, protocol):
-    server = Server(protocol)
     monkeypatch.setenv("ONRUSH_TEST_TOKEN", "secret")
-    try:
+    with UpgradeServer(protocol) as server:
         process, found = run_embedded(tmp_path, write_plan(tmp_path, PLAN.format(port=server.port)), "--agents", 2)
-    finally:
-        server.listener.close()
     return server, process, found
 
 

@@ -8,6 +8,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "core/feed_shares.h"
 #include "core/plan_yaml.h"
 
 namespace onrush::simulation {
@@ -33,10 +34,12 @@ Simulation::Simulation(const std::string& plan, const Setting& setting)
       random_{setting.seed, 99},
       world_{setting.seed, setting.faults},
       start_ns_{world_.now_ns() + 500'000'000} {
-  auto read = read_plan({"simulated.yaml", plan, {}, ""});
+  PlanText text{"simulated.yaml", plan, {}, "", setting.files};
+  auto read = read_plan(source_of(text));
   if (!read) throw std::runtime_error{render("simulated.yaml", read.error())};
   plan_ = std::move(*read);
   stages_ = timeline(*plan_);
+  std::vector<PlanFiles> files = deal_files(*plan_, setting.files, setting.agents);
   settled_.resize(stages_.size());
   std::vector<std::string> names;
   for (std::uint32_t a = 0; a < setting.agents; ++a) {
@@ -44,7 +47,8 @@ Simulation::Simulation(const std::string& plan, const Setting& setting)
     auto& agent = *agents_.emplace_back(std::make_unique<Agent>());
     Prepare prepare;
     prepare.run = "simulated";
-    prepare.plan = {"simulated.yaml", plan, {}, ""};
+    prepare.plan = text;
+    prepare.plan.files = std::move(files[a]);
     prepare.share = {a, setting.agents};
     prepare.source = {{"127.0.0." + std::to_string(a + 2)}, 1024, 65'535};
     AgentSettings settings;

@@ -26,6 +26,7 @@ struct Setting {
   double lost_acknowledgements = 0;  ///< each is lost, doubled or late with this chance
   double cut_links = 0;              ///< chance a poll that an agent's link is cut and made anew
   std::uint64_t descriptor_limit = 20'000;
+  PlanFiles files = {};  ///< that the plan names
 };
 
 class Simulation {

@@ -242,6 +242,7 @@ void World::message(Connection& c, std::uint8_t opcode, const std::string& paylo
   }
   if (opcode != 1 && opcode != 2) return;
   ++messages_in_;
+  if (hears_) hears_(payload);
   if (c.path == "/broadcast") {
     if (payload == "broadcast") broadcast();
     return;

@@ -139,6 +139,8 @@ class World {
   [[nodiscard]] std::uint64_t messages_in() const noexcept { return messages_in_; }
   [[nodiscard]] std::uint64_t messages_out() const noexcept { return messages_out_; }
   [[nodiscard]] std::uint64_t handshakes() const noexcept { return handshakes_; }
+  /// Is told every data message that the target receives.
+  void listen(std::function<void(const std::string&)> hears) { hears_ = std::move(hears); }
 
   // The network's side.
   Connection& add(SimulatedNetwork& network, SocketToken token);
@@ -179,6 +181,7 @@ class World {
   std::uint64_t messages_in_ = 0;
   std::uint64_t messages_out_ = 0;
   std::uint64_t handshakes_ = 0;
+  std::function<void(const std::string&)> hears_;
 };
 
 }  // namespace onrush::simulation
