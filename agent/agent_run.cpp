@@ -205,9 +205,16 @@ Expected<bool, std::string> AgentRun::Parts::add_worker(const Prepare& prepare, 
   const Places places = places_of(program->plan, share, descriptors);
   const WorkerSettings worker_settings{share, prepare.share, places.users + places.arrivals + kSparePlaces,
                                        places.arrivals};
+  std::unique_ptr<TlsLayer> tls;
+  if (program->plan.target.secure) {
+    auto made = TlsLayer::make(program->plan.connection.tls, program->plan.target, worker_settings.capacity);
+    if (!made) return Unexpected{made.error()};
+    tls = std::move(*made);
+  }
   RunningWorker running;
   running.network = std::move(*network);
-  running.worker = std::make_unique<Worker>(*program, worker_settings, std::move(*ports), *running.network);
+  running.worker = std::make_unique<Worker>(*program, worker_settings, std::move(*ports), *running.network,
+                                            std::move(tls));
   capacity += places.users + places.arrivals;
   workers.push_back(std::move(running));
   return true;

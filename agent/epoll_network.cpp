@@ -146,7 +146,7 @@ Network::Begun EpollNetwork::connect(const Endpoint& local, const Endpoint& remo
     return fail(descriptor);
   Begun begun{descriptor};
   // Which port the kernel chose has to be known first: it may have been the target's own.
-  if (remote.is_loopback() && local.port() != 0) {
+  if (remote.is_loopback() && local.port() != 0 && !first.empty()) {
     begun.established_ns = now_ns();
     const std::ptrdiff_t put = write(descriptor, first);
     if (put < 0 && put != -EAGAIN) {

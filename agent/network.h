@@ -63,8 +63,8 @@ class Network {
     std::size_t written = 0;          ///< of the first bytes, if it was; at least one then
   };
   /// Begins to connect from `local` (port 0: the kernel's choice) to `remote`. A connection that is there at
-  /// once, as on loopback, takes the `first` bytes along and saves a wake-up; of any other, finish_connect
-  /// tells how it went once the socket is writable.
+  /// once, as on loopback, takes the `first` bytes along, if there are any, and saves a wake-up; of any
+  /// other, finish_connect tells how it went once the socket is writable.
   [[nodiscard]] virtual Begun connect(const Endpoint& local, const Endpoint& remote, SocketToken token,
                                       std::span<const std::uint8_t> first) noexcept = 0;
   /// 0, or -errno why the connection failed; -ELOOP if it reached its own port.

@@ -21,11 +21,13 @@ std::uint32_t milliseconds(std::int64_t time_ns) {
 
 }  // namespace
 
-Worker::Worker(const Program& program, const WorkerSettings& settings, PortAllocator ports, Network& network)
+Worker::Worker(const Program& program, const WorkerSettings& settings, PortAllocator ports, Network& network,
+               std::unique_ptr<TlsLayer> tls)
     : program_{program},
       settings_{settings},
       network_{network},
       ports_{std::move(ports)},
+      tls_{std::move(tls)},
       slab_{settings.capacity},
       timers_{slab_, network.now_ns()},
       recorder_{static_cast<std::uint32_t>(program.plan.scenarios.size())},
@@ -55,6 +57,7 @@ void Worker::turn() {
   // A worker that is woken too late shows it here even if nothing else was due.
   const std::int64_t begin_ns = std::min(now_ns_, wake_ns);
   more_due_ = false;
+  handshakes_ = 0;
   open_mail();
   for (const NetworkEvent& event : events) handle(event);
   read_on();
@@ -80,7 +83,7 @@ void Worker::handle(const NetworkEvent& event) {
     if (!still(*session, event.token, descriptor)) return;
   }
   // One that is queued is read when its turn comes, and only then: a flood makes an event a turn as well.
-  if (event.readable && !session->has(kUnread)) readable(*session, event.ended);
+  if (event.readable && !session->has(kUnread) && !must_wait(*session)) readable(*session, event.ended);
 }
 
 void Worker::timer_due(Session& session) {
@@ -88,8 +91,11 @@ void Worker::timer_due(Session& session) {
   switch (session.state) {
     case State::waiting: return session.step == 0 ? begin_session(session, due_ns) : run(session, due_ns);
     case State::connecting:
+    case State::securing:
     case State::upgrading: {
-      const Phase phase = session.state == State::connecting ? Phase::connect : Phase::upgrade;
+      const Phase phase = session.state == State::connecting ? Phase::connect
+                          : session.state == State::securing ? Phase::tls
+                                                             : Phase::upgrade;
       return attempt_failed(session, {phase, Cause::timeout, milliseconds(due_ns - session.begun_ns)});
     }
     case State::thinking:
@@ -212,12 +218,13 @@ Gauges Worker::gauges() const noexcept {
 }
 
 Worker::Held Worker::held() const noexcept {
-  return {slab_.used(), timers_.armed(), unsent_.borrowed(), partial_.borrowed(), unsent_.bytes()};
+  return {slab_.used(),        timers_.armed(), unsent_.borrowed(),
+          partial_.borrowed(), unsent_.bytes(), tls_ == nullptr ? 0 : tls_->held()};
 }
 
 void Worker::set_state(Session& session, State state) noexcept {
   const auto gauge = [this](State s) -> std::uint32_t* {
-    if (s == State::connecting || s == State::upgrading) return &opening_;
+    if (s >= State::connecting && s <= State::upgrading) return &opening_;
     if (s == State::closing) return &closing_;
     return is_open(s) ? &open_ : nullptr;
   };

@@ -12,13 +12,15 @@
 // started or dropped.
 //
 // worker.cpp: turn, dispatch, hand-over · worker_stages.cpp: what the timeline wants · worker_connect.cpp:
-// attempts · worker_receive.cpp: bytes, frames, messages · worker_listen.cpp: broadcasts · worker_script.cpp:
-// steps · worker_send.cpp: frames out · worker_feeds.cpp: rows of data · worker_close.cpp: ends
+// attempts · worker_tls.cpp: TLS · worker_receive.cpp: bytes, frames, messages · worker_listen.cpp:
+// broadcasts · worker_script.cpp: steps · worker_send.cpp: frames out · worker_feeds.cpp: rows of data ·
+// worker_close.cpp: ends
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -31,6 +33,7 @@
 #include "agent/program.h"
 #include "agent/recorder.h"
 #include "agent/stage_share.h"
+#include "agent/tls_layer.h"
 #include "core/handshake.h"
 #include "core/random.h"
 #include "core/timer_wheel.h"
@@ -54,7 +57,9 @@ class Worker {
   static constexpr std::int64_t kCloseWait_ns = 1'000'000'000;
   static constexpr std::uint32_t kMaxMessageBytes = 16 * 1024 * 1024;
 
-  Worker(const Program& program, const WorkerSettings& settings, PortAllocator ports, Network& network);
+  /// `tls`: of a plan whose target is wss.
+  Worker(const Program& program, const WorkerSettings& settings, PortAllocator ports, Network& network,
+         std::unique_ptr<TlsLayer> tls = nullptr);
 
   /// Waits for what comes next, at most until it is due, and does it.
   void turn();
@@ -80,6 +85,7 @@ class Worker {
   struct Held {
     std::uint32_t sessions, timers, unsent, partial;
     std::size_t unsent_bytes;
+    std::uint32_t tls;
   };
   [[nodiscard]] Held held() const noexcept;
   [[nodiscard]] Gauges gauges() const noexcept;
@@ -88,6 +94,7 @@ class Worker {
   static constexpr std::uint32_t kStartsPerTurn = 128;
   static constexpr std::uint32_t kDropsPerTurn = 32 * 1024;
   static constexpr std::uint32_t kClosesPerTurn = 256;
+  static constexpr std::uint32_t kHandshakesPerTurn = 16;
   static constexpr std::uint32_t kTimersPerTurn = 1024;
   /// The second finds the peer's end behind the last bytes; who still has more waits for its next turn.
   static constexpr std::uint32_t kReadsPerEvent = 2;
@@ -151,11 +158,23 @@ class Worker {
   void connected(Session& session);
   void established(Session& session) noexcept;
   [[nodiscard]] bool encode_request_of(const Session& session);
+  void request_upgrade(Session& session);
   void upgrade_received(Session& session, std::span<const std::uint8_t> bytes);
   void head_received(Session& session, std::string_view head, std::span<const std::uint8_t> rest);
   void opened(Session& session);
   void attempt_failed(Session& session, const Failure& failure, std::string_view sample = {});
   [[nodiscard]] KeyText key_of(const Session& session) const noexcept;
+
+  // worker_tls.cpp
+  [[nodiscard]] bool must_wait(Session& session);
+  void begin_securing(Session& session);
+  [[nodiscard]] bool secure(Session& session);
+  void secured(Session& session);
+  void tls_received(Session& session, std::span<const std::uint8_t> bytes);
+  void tls_failed(Session& session);
+  [[nodiscard]] bool flush_tls(Session& session);
+  [[nodiscard]] bool send_tls(Session& session, std::string_view bytes);
+  void end_tls(Session& session) noexcept;
 
   // worker_receive.cpp
   void readable(Session& session, bool ended);
@@ -170,7 +189,8 @@ class Worker {
   [[nodiscard]] bool wants_content(const Session& session) const noexcept;
   [[nodiscard]] bool is_reply(Session& session, std::span<const std::uint8_t> payload, bool complete);
   void replied(Session& session);
-  void stream_ended(Session& session, Cause cause, std::uint32_t detail);
+  void stream_ended(Session& session, Cause cause, std::uint32_t detail, std::string_view sample = {});
+  [[nodiscard]] Cause end_of_tcp(const Session& session) const noexcept;
   [[nodiscard]] Partial& partial_of(Session& session);
 
   // worker_listen.cpp
@@ -202,6 +222,7 @@ class Worker {
   // worker_send.cpp: false if the connection was lost over it
   [[nodiscard]] bool send_message(Session& session, const Message& message);
   [[nodiscard]] bool send_bytes(Session& session, std::string_view bytes);
+  [[nodiscard]] bool send_wire(Session& session, std::string_view bytes);
   void wrote(Session& session, std::string_view bytes, std::size_t written);
   [[nodiscard]] bool send_pong(Session& session);
   [[nodiscard]] bool send_echo(Session& session, Opcode opcode, std::span<const std::uint8_t> payload);
@@ -213,7 +234,7 @@ class Worker {
   void begin_close(Session& session, std::uint16_t code, std::string_view reason);
   void fail_connection(Session& session, const FrameError& error);
   void note_failure(const Session& session, const Failure& failure, std::string_view sample = {});
-  void lose_connection(Session& session, const Failure& failure);
+  void lose_connection(Session& session, const Failure& failure, std::string_view sample = {});
   void leave_step(Session& session) noexcept;
   void connection_ended(Session& session);
   void close_socket(Session& session) noexcept;
@@ -223,6 +244,7 @@ class Worker {
   const WorkerSettings settings_;
   Network& network_;
   PortAllocator ports_;
+  const std::unique_ptr<TlsLayer> tls_;  ///< none: plain
   Slab slab_;
   TimerWheel timers_;
   Recorder recorder_;
@@ -244,6 +266,7 @@ class Worker {
   std::string pong_;                   ///< payload of the newest ping of this read
   std::string pongs_;                  ///< frames that answer the pings of this read so far
   bool pong_owed_ = false;
+  std::uint32_t handshakes_ = 0;  ///< steps of TLS handshakes in this turn
 
   std::int64_t now_ns_ = 0;
   std::array<std::int64_t, 64> wall_offsets_us_{};  ///< of the latest seconds

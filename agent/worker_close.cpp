@@ -13,6 +13,7 @@ void Worker::end_session(Session& session) {
   switch (session.state) {
     case State::waiting: return finish_session(session, false);
     case State::connecting: return attempt_failed(session, {Phase::connect, Cause::cancelled, 0});
+    case State::securing: return attempt_failed(session, {Phase::tls, Cause::cancelled, 0});
     case State::upgrading: return attempt_failed(session, {Phase::upgrade, Cause::cancelled, 0});
     case State::closing: return;
     default: break;
@@ -51,8 +52,8 @@ void Worker::fail_connection(Session& session, const FrameError& error) {
   begin_close(session, error.close_code, {});
 }
 
-void Worker::lose_connection(Session& session, const Failure& failure) {
-  note_failure(session, failure);
+void Worker::lose_connection(Session& session, const Failure& failure, std::string_view sample) {
+  note_failure(session, failure, sample);
   if (is_own_limit(failure)) count(session, Counter::own_lost);
   session.set(kLost);
   connection_ended(session);
@@ -64,6 +65,7 @@ void Worker::connection_ended(Session& session) {
   count(session, Counter::closed);
   if (lost) count(session, Counter::lost);
   recorder_.time(session.scenario, Time::session, now_ns_ - session.begun_ns);
+  if (tls_ != nullptr && session.state == State::closing) end_tls(session);
   close_socket(session);
   set_state(session, State::waiting);
   if (lost || session.has(kEnding)) return finish_session(session, false);
@@ -76,6 +78,7 @@ void Worker::close_socket(Session& session) noexcept {
   timers_.disarm(session);
   unsent_.give_back(session.unsent);
   partial_.give_back(session.partial);
+  if (tls_ != nullptr) tls_->release(slab_.slot_of(session));
   if (session.fd != -1) {
     network_.close(session.fd, true);
     ports_.give_back(session.endpoint);
@@ -93,6 +96,7 @@ void Worker::finish_session(Session& session, bool normally) {
   const SlotIndex slot = slab_.slot_of(session);
   if (session.has(kArrival)) {
     --arrivals_;
+    if (tls_ != nullptr) tls_->forget(slot);
     return slab_.release(slot);
   }
   if (normally && !session.has(kEnding) && course_ == Course::running) {
@@ -102,6 +106,7 @@ void Worker::finish_session(Session& session, bool normally) {
   }
   SlotIndex& place = user_slot(session.scenario, session.user - program_.user_bases[session.scenario] - 1);
   if (place == slot) place = 0;
+  if (tls_ != nullptr) tls_->forget(slot);
   slab_.release(slot);
 }
 

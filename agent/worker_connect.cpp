@@ -57,6 +57,8 @@ void Worker::connect(Session& session, const ConnectStep& step, std::int64_t due
   set_state(session, State::connecting);
   timers_.arm(session, now_ns_ + step.timeout_ns);
   if (!encode_request_of(session)) return attempt_failed(session, {Phase::connect, Cause::broken_header, 0});
+  // TLS begins once the connection is there, so that its cost is not taken for TCP's.
+  if (tls_ != nullptr) frame_.clear();
   const Network::Begun begun = open_socket(session);
   if (begun.descriptor == -kNoPort) return attempt_failed(session, {Phase::connect, Cause::no_port, 0});
   if (begun.descriptor < 0)
@@ -96,6 +98,13 @@ void Worker::connected(Session& session) {
   if (error != 0)
     return attempt_failed(session, {Phase::connect, Cause::system, static_cast<std::uint32_t>(-error)});
   established(session);
+  if (tls_ == nullptr) return request_upgrade(session);
+  if (!must_wait(session)) begin_securing(session);
+}
+
+void Worker::request_upgrade(Session& session) {
+  session.times.sent_ns = now_ns_;
+  set_state(session, State::upgrading);
   if (!encode_request_of(session)) return attempt_failed(session, {Phase::upgrade, Cause::broken_header, 0});
   [[maybe_unused]] const bool alive = send_bytes(session, frame_);
 }
@@ -103,7 +112,7 @@ void Worker::connected(Session& session) {
 void Worker::established(Session& session) noexcept {
   recorder_.time(session.scenario, Time::tcp_connect, now_ns_ - session.begun_ns);
   session.times.sent_ns = now_ns_;
-  set_state(session, State::upgrading);
+  set_state(session, tls_ == nullptr ? State::upgrading : State::securing);
 }
 
 // False if a header of the plan would break its line with this user's values.

@@ -12,14 +12,21 @@ void Worker::readable(Session& session, bool ended) {
   const SocketToken token = token_of(session);
   const int descriptor = session.fd;
   now_ns_ = network_.now_ns();
+  if (session.state == State::securing && !tls_->begun(token.slot)) {  // its turn to begin has come
+    begin_securing(session);
+    if (!still(session, token, descriptor)) return;
+  }
   for (std::uint32_t reads = 0; reads < kReadsPerEvent; ++reads) {
     const std::ptrdiff_t got = network_.read(descriptor, {receive_.data(), kReceiveBytes});
     if (got == -EAGAIN) return;
-    if (got == 0) return stream_ended(session, Cause::end_of_stream, 0);
+    if (got == 0) return stream_ended(session, end_of_tcp(session), 0);
     if (got < 0) return stream_ended(session, Cause::system, static_cast<std::uint32_t>(-got));
     const auto length = static_cast<std::size_t>(got);
     count(session, Counter::bytes_received, length);
-    received(session, {receive_.data(), length});
+    if (tls_ == nullptr)
+      received(session, {receive_.data(), length});
+    else
+      tls_received(session, {receive_.data(), length});
     if (!still(session, token, descriptor)) return;
     if (length < kReceiveBytes && !ended) return;
   }
@@ -32,12 +39,18 @@ void Worker::received(Session& session, std::span<const std::uint8_t> bytes) {
   if (is_open(session.state) || session.state == State::closing) frames_received(session, bytes);
 }
 
-void Worker::stream_ended(Session& session, Cause cause, std::uint32_t detail) {
+// Over TLS a close_notify would have come first.
+Cause Worker::end_of_tcp(const Session& session) const noexcept {
+  return tls_ != nullptr && session.state > State::securing ? Cause::truncated : Cause::end_of_stream;
+}
+
+void Worker::stream_ended(Session& session, Cause cause, std::uint32_t detail, std::string_view sample) {
   switch (session.state) {
-    case State::connecting: return attempt_failed(session, {Phase::connect, cause, detail});
-    case State::upgrading: return attempt_failed(session, {Phase::upgrade, cause, detail});
+    case State::connecting: return attempt_failed(session, {Phase::connect, cause, detail}, sample);
+    case State::securing: return attempt_failed(session, {Phase::tls, cause, detail}, sample);
+    case State::upgrading: return attempt_failed(session, {Phase::upgrade, cause, detail}, sample);
     case State::closing: return connection_ended(session);
-    default: return lose_connection(session, {Phase::open, cause, detail});
+    default: return lose_connection(session, {Phase::open, cause, detail}, sample);
   }
 }
 

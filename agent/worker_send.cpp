@@ -56,6 +56,10 @@ bool Worker::send_close(Session& session, std::uint16_t code, std::string_view r
 
 // False if the connection has ended over it.
 bool Worker::send_bytes(Session& session, std::string_view bytes) {
+  return tls_ == nullptr ? send_wire(session, bytes) : send_tls(session, bytes);
+}
+
+bool Worker::send_wire(Session& session, std::string_view bytes) {
   if (session.unsent != 0) {
     unsent_.at(session.unsent).bytes.append(bytes);
     return true;

@@ -23,6 +23,8 @@ using Notes = std::vector<std::string>;
 struct Possible {
   bool connects = false;
   bool asks_for_connects = false;
+  bool secure = false;   ///< wss
+  bool resumes = false;  ///< TLS sessions
   ScriptFacts scripts;
 };
 
@@ -51,6 +53,8 @@ std::vector<Possible> possible_by_stage(const Plan& plan) {
   std::vector<bool> arrived(plan.scenarios.size());
   for (const StageTimeline& stage : timeline(plan)) {
     Possible possible;
+    possible.secure = plan.target.secure;
+    possible.resumes = plan.connection.tls.resume;
     possible.asks_for_connects = stage.asked_rate > 0;
     for (std::uint32_t s = 0; s < plan.scenarios.size(); ++s) {
       const bool arrives_now = arrives(stage, s, plan);
@@ -73,6 +77,12 @@ std::vector<Possible> possible_by_stage(const Plan& plan) {
 /// Why a subject can have no samples, or "".
 const char* missing_of(Time time, const Possible& p) {
   switch (time) {
+    case Time::tls_resumed:
+      if (!p.resumes) return "nobody resumes a TLS session (connection: tls: resume)";
+      [[fallthrough]];
+    case Time::tls:
+      if (!p.secure) return "the target is ws://, so nobody speaks TLS";
+      return p.connects ? "" : "nobody connects";
     case Time::tcp_connect:
     case Time::upgrade:
     case Time::handshake:
@@ -114,6 +124,8 @@ void without_samples(const Plan& plan, Notes& notes) {
     for (std::size_t i = 0; i < plan.stages.size(); ++i) {
       if (!e.stage.empty() && plan.stages[i].name != e.stage) continue;
       possible.connects |= by_stage[i].connects;
+      possible.secure |= by_stage[i].secure;
+      possible.resumes |= by_stage[i].resumes;
       possible.asks_for_connects |= by_stage[i].asks_for_connects;
       take_over(possible.scripts, by_stage[i].scripts);
     }

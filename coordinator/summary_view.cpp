@@ -102,6 +102,14 @@ Tone tone_of(std::string_view verdict) {
   return verdict == "degraded" ? Tone::warn : Tone::bad;
 }
 
+// Whoever reads nothing but the last line must not take it for a run against the true target.
+bool is_unverified(const Json& summary) {
+  const Json& warnings = list(summary, "warnings");
+  return std::any_of(warnings.begin(), warnings.end(), [](const Json& warning) {
+    return warning.is_string() && warning.get_ref<const std::string&>().starts_with("TLS: ");
+  });
+}
+
 }  // namespace
 
 Lines thresholds(const Json& summary, const ViewStyle& style) {
@@ -149,6 +157,7 @@ Lines verdict(const Json& summary, const ViewStyle& style, std::string_view fold
   Line last = line(style, word, tone_of(verdict));
   if (const auto code = count(summary, "exit_code"); code && *code != 0)
     last.add(fmt::format(" (exit {})", *code), Tone::dim);
+  if (is_unverified(summary)) last.add(", certificates not verified", Tone::warn);
   std::vector<Line> pieces;
   if (!folder.empty()) pieces.push_back(line(style, folder));
   for (Line& one : flow(last.add("   "), pieces, 0, style)) lines.push_back(std::move(one));

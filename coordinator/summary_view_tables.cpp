@@ -221,9 +221,10 @@ Lines times(const Json& summary, const ViewStyle& style) {
               style.unicode};
   // In the order in which a connection meets them; then whatever a later version adds; our own lateness last.
   constexpr std::array kFirst{
-      "tcp_connect_time",      "tls_time",        "upgrade_time",  "ack_time",      "handshake_time",
-      "failed_handshake_time", "round_trip_time", "response_time", "delivery_time", "batch_delivery_time",
-      "session_time",          "sending_time"};
+      "tcp_connect_time", "tls_time",       "tls_resumed_time",      "upgrade_time",
+      "ack_time",         "handshake_time", "failed_handshake_time", "round_trip_time",
+      "response_time",    "delivery_time",  "batch_delivery_time",   "session_time",
+      "sending_time"};
   constexpr std::array kLast{"start_lag", "send_lag"};
   std::vector<std::string> names;
   const auto is_known = [&](const std::string& name) {

@@ -67,6 +67,41 @@ constexpr std::array kStatus = {
     Named{505, "HTTP Version Not Supported"},
 };
 
+// IANA's TLS alerts.
+constexpr std::array kAlert = {
+    Named{0, "close notify"},
+    Named{10, "unexpected message"},
+    Named{20, "bad record MAC"},
+    Named{22, "record overflow"},
+    Named{40, "handshake failure"},
+    Named{42, "bad certificate"},
+    Named{43, "unsupported certificate"},
+    Named{44, "certificate revoked"},
+    Named{45, "certificate expired"},
+    Named{46, "certificate unknown"},
+    Named{47, "illegal parameter"},
+    Named{48, "unknown CA"},
+    Named{49, "access denied"},
+    Named{50, "decode error"},
+    Named{51, "decrypt error"},
+    Named{70, "protocol version"},
+    Named{71, "insufficient security"},
+    Named{80, "internal error"},
+    Named{86, "inappropriate fallback"},
+    Named{90, "user canceled"},
+    Named{109, "missing extension"},
+    Named{110, "unsupported extension"},
+    Named{112, "unrecognized name"},
+    Named{113, "bad certificate status response"},
+    Named{115, "unknown PSK identity"},
+    Named{116, "certificate required"},
+    Named{120, "no application protocol"},
+};
+
+// OpenSSL's X509_V_ERR_* that one cause has several of.
+constexpr std::uint32_t kNotYetValid = 9;
+constexpr std::uint32_t kSelfSignedInChain = 19;
+
 // IANA's WebSocket close codes.
 constexpr std::array kClose = {
     Named{1000, "normal closure"},   Named{1001, "going away"},         Named{1002, "protocol error"},
@@ -109,15 +144,40 @@ std::string describe_peer_close(std::uint32_t code) {
                           : fmt::format("closed by peer, {} {}", code, words);
 }
 
+std::string describe_alert(std::uint32_t alert) {
+  const char* words = words_of(kAlert, alert);
+  return words == nullptr ? fmt::format("TLS alert {} from peer", alert)
+                          : fmt::format("TLS alert {} from peer: {}", alert, words);
+}
+
 const char* describe_end_of_stream(Phase phase) {
   switch (phase) {
     case Phase::connect:
+    case Phase::tls:
     case Phase::upgrade: return "ended by peer before its answer was complete";
     case Phase::request: return "ended by peer before the reply";
     case Phase::open:
     case Phase::close: break;
   }
   return "ended by peer without a close frame (1006)";
+}
+
+const char* remedy_of_alert(std::uint32_t alert) {
+  switch (alert) {
+    case 40:
+    case 71: return "does it take our connection.tls.ciphers and min_version?";
+    case 42:
+    case 43:
+    case 44:
+    case 45:
+    case 46:
+    case 48:
+    case 49:
+    case 116: return "does it want a client certificate? connection.tls.certificate and key";
+    case 70: return "does it speak TLS 1.2 or 1.3?";
+    case 112: return "is connection.tls.server_name right?";
+    default: return "";
+  }
 }
 
 bool is_limit_errno(std::uint32_t number) {
@@ -159,6 +219,19 @@ std::string describe(const Failure& failure) {
     case Cause::bad_close_frame: return "malformed close frame (1002)";
     case Cause::invalid_utf8: return "text that is not UTF-8 (1007)";
     case Cause::message_too_large: return "message too large (1009)";
+    case Cause::self_signed:
+      return failure.detail == kSelfSignedInChain ? "certificate's root is self-signed and not trusted"
+                                                  : "certificate is self-signed";
+    case Cause::expired_certificate:
+      return failure.detail == kNotYetValid ? "certificate is not valid yet" : "certificate has expired";
+    case Cause::wrong_host: return "certificate is for another host";
+    case Cause::incomplete_chain:
+      return "certificate's issuer is not known: chain incomplete or CA not trusted";
+    case Cause::bad_certificate: return fmt::format("certificate is bad (X.509 code {})", failure.detail);
+    case Cause::tls_alert: return describe_alert(failure.detail);
+    case Cause::not_tls: return "answer is not TLS";
+    case Cause::tls_error: return fmt::format("TLS broken by peer (OpenSSL reason {})", failure.detail);
+    case Cause::truncated: return "TCP ended by peer without TLS close_notify (1006)";
     case Cause::agent_lost: return "agent lost";
     case Cause::other: return "other kinds";
   }
@@ -197,6 +270,15 @@ const char* name(Cause cause) noexcept {
     case Cause::bad_close_frame: return "bad_close_frame";
     case Cause::invalid_utf8: return "invalid_utf8";
     case Cause::message_too_large: return "message_too_large";
+    case Cause::self_signed: return "self_signed";
+    case Cause::expired_certificate: return "expired_certificate";
+    case Cause::wrong_host: return "wrong_host";
+    case Cause::incomplete_chain: return "incomplete_chain";
+    case Cause::bad_certificate: return "bad_certificate";
+    case Cause::tls_alert: return "tls_alert";
+    case Cause::not_tls: return "not_tls";
+    case Cause::tls_error: return "tls_error";
+    case Cause::truncated: return "truncated";
     case Cause::agent_lost: return "agent_lost";
     case Cause::other: return "other";
   }
@@ -206,6 +288,7 @@ const char* name(Cause cause) noexcept {
 const char* name(Phase phase) noexcept {
   switch (phase) {
     case Phase::connect: return "connect";
+    case Phase::tls: return "tls";
     case Phase::upgrade: return "upgrade";
     case Phase::request: return "request";
     case Phase::open: return "open";
@@ -232,6 +315,11 @@ const char* remedy(const Failure& failure) noexcept {
   if (failure.cause == Cause::no_row) return "give the feed more rows, or take: cycle, or on_end: stop";
   if (failure.cause == Cause::broken_header) return "look for line breaks in the rows of the data feed";
   if (failure.cause == Cause::not_http) return "is this a plain WebSocket port?";
+  if (failure.cause == Cause::not_tls) return "is this a wss:// port? ws:// goes without TLS";
+  if (failure.cause == Cause::self_signed || failure.cause == Cause::incomplete_chain)
+    return "name its CA in connection.tls.ca";
+  if (failure.cause == Cause::wrong_host) return "is connection.tls.server_name right?";
+  if (failure.cause == Cause::tls_alert) return remedy_of_alert(failure.detail);
   if (failure.cause == Cause::refused_status) {
     if (failure.detail >= 300 && failure.detail < 400) return "use the address it points to";
     if (failure.detail == 404) return "is the path right?";

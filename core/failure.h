@@ -10,7 +10,7 @@
 namespace onrush {
 
 /// What the connection was doing.
-enum class Phase : std::uint8_t { connect, upgrade, request, open, close };
+enum class Phase : std::uint8_t { connect, tls, upgrade, request, open, close };
 
 enum class Cause : std::uint8_t {
   none,
@@ -43,8 +43,17 @@ enum class Cause : std::uint8_t {
   bad_close_frame,    ///< one-byte body or a code that may not be sent; 1002
   invalid_utf8,       ///< 1007
   message_too_large,  ///< 1009
-  agent_lost,         ///< the agent that held the connection is gone
-  other,              ///< kinds beyond the table's capacity
+  self_signed,        ///< certificate or its root, and not trusted; detail = X.509 code, as of the next four
+  expired_certificate,  ///< or not valid yet
+  wrong_host,           ///< the certificate is another name's
+  incomplete_chain,     ///< an issuer of the certificate is not known
+  bad_certificate,      ///< another fault of a certificate
+  tls_alert,            ///< the peer ended TLS with an alert; detail = its number (RFC 8446 section 6)
+  not_tls,              ///< what came is no TLS
+  tls_error,            ///< another fault of the peer's TLS; detail = OpenSSL's reason
+  truncated,            ///< TCP ended without close_notify, so something may be missing (1006)
+  agent_lost,           ///< the agent that held the connection is gone
+  other,                ///< kinds beyond the table's capacity
 };
 
 struct Failure {

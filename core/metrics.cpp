@@ -6,6 +6,10 @@ namespace {
 constexpr std::array<Metric, kTimes> kTimeTable{{
     {"tcp_connect_time", "onrush_tcp_connect_time_seconds", "us", Kind::histogram,
      "From SYN to established connection."},
+    {"tls_time", "onrush_tls_time_seconds", "us", Kind::histogram,
+     "From the established connection to the end of the TLS handshake, full or resumed."},
+    {"tls_resumed_time", "onrush_tls_resumed_time_seconds", "us", Kind::histogram,
+     "The TLS handshakes among them that resumed an earlier session."},
     {"upgrade_time", "onrush_upgrade_time_seconds", "us", Kind::histogram,
      "From the upgrade request sent to the verified 101."},
     {"handshake_time", "onrush_handshake_time_seconds", "us", Kind::histogram,

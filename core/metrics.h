@@ -15,6 +15,8 @@ namespace onrush {
 /// Times, each a histogram in microseconds; docs/measurement.md says how each is taken.
 enum class Time : std::uint8_t {
   tcp_connect,       ///< SYN -> established
+  tls,               ///< TCP established -> TLS secured
+  tls_resumed,       ///< of them, those that went on with an earlier session
   upgrade,           ///< request sent -> verified 101
   handshake,         ///< start -> open; successes only
   failed_handshake,  ///< start -> the failure
@@ -27,7 +29,7 @@ enum class Time : std::uint8_t {
   batch_delivery,    ///< a broadcast begun -> this copy received
   session,           ///< connection open -> closed
 };
-inline constexpr std::size_t kTimes = 12;
+inline constexpr std::size_t kTimes = 14;
 
 /// Counters, since the run began.
 enum class Counter : std::uint8_t {

@@ -13,8 +13,11 @@ constexpr Names<12> kPlan{"name",       "target", "parameters", "connection", "s
                           "thresholds", "abort",  "seed",       "observe",    "on_agent_loss", "data"};
 constexpr Names<1> kPlanLater{"search"};
 
-constexpr Names<3> kConnection{"headers", "cookies", "subprotocols"};
-constexpr Names<6> kConnectionLater{"protocol", "tls", "deflate", "ping", "timeout", "proxy"};
+constexpr Names<4> kConnection{"headers", "cookies", "subprotocols", "tls"};
+constexpr Names<5> kConnectionLater{"protocol", "deflate", "ping", "timeout", "proxy"};
+
+constexpr Names<8> kTls{"ca",          "certificate", "key",     "verify",
+                        "server_name", "min_version", "ciphers", "resume"};
 
 constexpr Names<4> kFeed{"csv", "json_lines", "take", "on_end"};
 
@@ -59,6 +62,7 @@ constexpr Names<3> kObserveLater{"pid", "host", "url"};
 constinit const KeyTable kPlanKeys{"a plan", kPlan, kPlanLater};
 constinit const KeyTable kConnectionKeys{"'connection'", kConnection, kConnectionLater};
 constinit const KeyTable kFeedKeys{"a feed", kFeed, {}};
+constinit const KeyTable kTlsKeys{"'tls'", kTls, {}};
 constinit const KeyTable kScenarioKeys{"a scenario", kScenario, kScenarioLater};
 constinit const KeyTable kStageKeys{"a stage", kStage, kStageLater};
 constinit const KeyTable kSteps{"a script", kStep, kStepLater};
@@ -73,10 +77,24 @@ constinit const KeyTable kCloseKeys{"'close'", kClose, {}};
 constinit const KeyTable kObserveKeys{"an item of 'observe'", kObserve, kObserveLater};
 
 std::span<const KeyTable* const> key_tables() noexcept {
-  static constexpr std::array<const KeyTable*, 15> kAll{
-      &kFeedKeys,   &kPlanKeys,    &kConnectionKeys, &kScenarioKeys, &kStageKeys,
-      &kSteps,      &kConnectKeys, &kSendKeys,       &kRequestKeys,  &kReplyKeys,
-      &kListenKeys, &kThinkKeys,   &kRepeatKeys,     &kCloseKeys,    &kObserveKeys};
+  static constexpr auto kAll = std::to_array<const KeyTable*>({
+      &kPlanKeys,
+      &kConnectionKeys,
+      &kFeedKeys,
+      &kTlsKeys,
+      &kScenarioKeys,
+      &kStageKeys,
+      &kSteps,
+      &kConnectKeys,
+      &kSendKeys,
+      &kRequestKeys,
+      &kReplyKeys,
+      &kListenKeys,
+      &kThinkKeys,
+      &kRepeatKeys,
+      &kCloseKeys,
+      &kObserveKeys,
+  });
   return kAll;
 }
 

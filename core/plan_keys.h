@@ -18,6 +18,7 @@ struct KeyTable {
 extern const KeyTable kPlanKeys;
 extern const KeyTable kConnectionKeys;
 extern const KeyTable kFeedKeys;
+extern const KeyTable kTlsKeys;
 extern const KeyTable kScenarioKeys;
 extern const KeyTable kStageKeys;
 extern const KeyTable kSteps;

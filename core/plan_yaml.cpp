@@ -22,10 +22,6 @@ constexpr std::size_t kMostExpressions = 100;
 constexpr std::size_t kMostObserved = 16;
 constexpr std::array<std::string_view, 2> kLossPolicies{"continue", "abort"};
 
-void check_scheme(const Url& url, const auto& complain) {
-  if (url.secure) complain(std::string("wss:// (TLS) is not yet supported; write ws://"));
-}
-
 void read_target(Reader& reader, const YamlNode& node, Url& target) {
   const std::string* text = reader.text(node, "'target'");
   if (text == nullptr) return;
@@ -36,7 +32,6 @@ void read_target(Reader& reader, const YamlNode& node, Url& target) {
   auto url = parse_url_at(*text);
   if (!url)
     return reader.complain_within(node, url.error().offset, fmt::format("'target': {}", url.error().message));
-  check_scheme(*url, [&](const std::string& why) { reader.complain(node, "'target': " + why); });
   target = std::move(*url);
 }
 
@@ -46,7 +41,6 @@ void read_given_target(Reader& reader, const std::string& text, Url& target) {
   };
   auto url = parse_url(text);
   if (!url) return refuse(url.error());
-  check_scheme(*url, refuse);
   target = std::move(*url);
 }
 

@@ -89,6 +89,13 @@ void nothing_connected(const Aggregate& aggregate, Reasons& reasons) {
         {Verdict::failed, fmt::format("none of {} connections opened", format_count(attempted))});
 }
 
+void not_verified(const Plan& plan, std::vector<std::string>& warnings) {
+  if (plan.target.secure && !plan.connection.tls.verify)
+    warnings.emplace_back(
+        "TLS: no certificate was verified (connection.tls.verify: false), so what answered may not be the "
+        "target");
+}
+
 bool asks_for_replies(const Plan& plan) {
   return std::any_of(plan.scenarios.begin(), plan.scenarios.end(), [](const Scenario& scenario) {
     const Script script = compile(scenario);
@@ -172,6 +179,7 @@ Decision decide(const RunEvents& events, const Aggregate& aggregate) {
   if (!reasons.empty()) decision.verdict = reasons.front().verdict;
   for (Reason& reason : reasons) decision.reasons.push_back(std::move(reason.text));
   decision.warnings = events.warnings;
+  not_verified(aggregate.plan(), decision.warnings);
   return decision;
 }
 

@@ -45,7 +45,7 @@ struct RunEvents {
 struct Decision {
   Verdict verdict = Verdict::passed;
   std::vector<std::string> reasons;   ///< the worst first; empty if passed
-  std::vector<std::string> warnings;  ///< change no verdict
+  std::vector<std::string> warnings;  ///< change no verdict; "TLS: ..." if no certificate was verified
 };
 
 [[nodiscard]] Decision decide(const RunEvents& events, const Aggregate& aggregate);

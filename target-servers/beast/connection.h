@@ -18,12 +18,15 @@
 
 namespace target {
 
-class Connection : public std::enable_shared_from_this<Connection> {
+/// Stream: Socket, or SecureSocket under --tls.
+template <class Stream>
+class Connection : public std::enable_shared_from_this<Connection<Stream>> {
  public:
-  Connection(Socket socket, Server& server, Worker& worker);
+  Connection(Stream stream, Server& server, Worker& worker);
   void start();
 
  private:
+  void set_deadline();
   void read_request();
   void requested();
   void answer(beast::http::status status, const char* type, std::string body);
@@ -31,7 +34,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   template <bool Deflate>
   bool open_session(const std::string& path);
 
-  Socket socket_;
+  Stream stream_;
   Server& server_;
   Worker& worker_;
   net::steady_timer deadline_;

@@ -25,6 +25,13 @@ int main(int argc, char** argv) {
   app.add_option("--host", options.host, "address to listen on")->capture_default_str();
   app.add_option("--workers", options.workers, "threads")->capture_default_str()->check(CLI::Range(1, 256));
   app.add_flag("--deflate", options.deflate, "offer permessage-deflate");
+  auto* tls =
+      app.add_option("--tls", options.tls, "certificate chain and key (PEM files): wss:// instead of ws://")
+          ->expected(2)
+          ->type_name("CERT KEY");
+  app.add_option("--client-ca", options.client_ca,
+                 "ask clients for a certificate that this CA (PEM file) has signed")
+      ->needs(tls);
   CLI11_PARSE(app, argc, argv);
 
   raise_descriptor_limit();

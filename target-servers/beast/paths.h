@@ -20,10 +20,10 @@ using Workers = std::vector<std::unique_ptr<Worker>>;
 
 /// What comes goes back; the next message is read when this one is out, so a peer that does not read waits in
 /// TCP.
-template <bool Deflate>
-class Echo final : public Session<Deflate> {
+template <class Stream, bool Deflate>
+class Echo final : public Session<Stream, Deflate> {
  public:
-  using Session<Deflate>::Session;
+  using Session<Stream, Deflate>::Session;
 
  private:
   void received() override { this->write(this->got_text(), this->buffer().data()); }
@@ -31,11 +31,11 @@ class Echo final : public Session<Deflate> {
 };
 
 /// Gives each broadcast to its peer, with the time at which it did so; starts one when its peer asks.
-template <bool Deflate>
-class BroadcastMember final : public Session<Deflate>, public Recipient {
+template <class Stream, bool Deflate>
+class BroadcastMember final : public Session<Stream, Deflate>, public Recipient {
  public:
-  BroadcastMember(Socket socket, Worker& worker, Broadcaster& broadcaster, const Workers& workers)
-      : Session<Deflate>{std::move(socket), worker},
+  BroadcastMember(Stream stream, Worker& worker, Broadcaster& broadcaster, const Workers& workers)
+      : Session<Stream, Deflate>{std::move(stream), worker},
         broadcaster_{broadcaster},
         workers_{workers},
         given_{worker.broadcasts.last()} {
@@ -88,11 +88,11 @@ class BroadcastMember final : public Session<Deflate>, public Recipient {
 };
 
 /// Publishes what comes to its own topic, and sends what is published there.
-template <bool Deflate>
-class Publisher final : public Session<Deflate>, public Subscriber {
+template <class Stream, bool Deflate>
+class Publisher final : public Session<Stream, Deflate>, public Subscriber {
  public:
-  Publisher(Socket socket, Worker& worker, Topics& topics)
-      : Session<Deflate>{std::move(socket), worker}, topics_{topics}, topic_{topics.create()} {}
+  Publisher(Stream stream, Worker& worker, Topics& topics)
+      : Session<Stream, Deflate>{std::move(stream), worker}, topics_{topics}, topic_{topics.create()} {}
   ~Publisher() override { topics_.remove(topic_); }
 
   /// Apart from the constructor because it takes a pointer to this that others may own.

@@ -31,7 +31,29 @@ Server::Server(const Options& options)
       accept_pause_{workers_[0]->context},
       signals_{workers_[0]->context, SIGTERM, SIGINT} {}
 
+std::optional<std::string> Server::load_tls() {
+  namespace ssl = net::ssl;
+  if (options_.tls.empty()) return std::nullopt;
+  tls_.emplace(ssl::context::tls_server);
+  boost::system::error_code error;
+  tls_->set_options(ssl::context::default_workarounds | ssl::context::no_tlsv1 | ssl::context::no_tlsv1_1,
+                    error);
+  // An idle connection keeps no buffers, and a client may resume its session.
+  SSL_CTX_set_mode(tls_->native_handle(), SSL_MODE_RELEASE_BUFFERS);
+  SSL_CTX_set_session_id_context(tls_->native_handle(), reinterpret_cast<const unsigned char*>("target"), 6);
+  tls_->use_certificate_chain_file(options_.tls[0], error);
+  if (error) return "cannot use the certificate " + options_.tls[0] + ": " + error.message();
+  tls_->use_private_key_file(options_.tls[1], ssl::context::pem, error);
+  if (error) return "cannot use the key " + options_.tls[1] + ": " + error.message();
+  if (options_.client_ca.empty()) return std::nullopt;
+  tls_->load_verify_file(options_.client_ca, error);
+  if (error) return "cannot use the CA " + options_.client_ca + ": " + error.message();
+  tls_->set_verify_mode(ssl::verify_peer | ssl::verify_fail_if_no_peer_cert, error);
+  return std::nullopt;
+}
+
 std::optional<std::string> Server::listen() {
+  if (auto trouble = load_tls()) return trouble;
   const std::string place = options_.host + " port " + std::to_string(options_.port);
   boost::system::error_code error;
   const auto address = net::ip::make_address(options_.host, error);
@@ -81,7 +103,11 @@ void Server::accept_waiting() {
     ++next_worker_;
     socket.set_option(Tcp::no_delay{true}, error);
     net::post(worker.context, [this, &worker, socket = std::move(socket)]() mutable {
-      std::make_shared<Connection>(std::move(socket), *this, worker)->start();
+      if (tls_)
+        std::make_shared<Connection<SecureSocket>>(SecureSocket{std::move(socket), *tls_}, *this, worker)
+            ->start();
+      else
+        std::make_shared<Connection<Socket>>(std::move(socket), *this, worker)->start();
     });
   }
   wait_for_connections();

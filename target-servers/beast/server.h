@@ -4,6 +4,7 @@
 #pragma once
 
 #include <boost/asio/signal_set.hpp>
+#include <boost/asio/ssl/context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cstdint>
 #include <memory>
@@ -22,6 +23,8 @@ struct Options {
   std::uint16_t port = 8088;  ///< 0: any free one
   unsigned workers = 1;
   bool deflate = false;
+  std::vector<std::string> tls;  ///< files of certificate chain and key; empty: plain
+  std::string client_ca;  ///< file: who must have signed its clients' certificates; "": none is asked for
 };
 
 class Server {
@@ -44,6 +47,7 @@ class Server {
   [[nodiscard]] std::string stats() const;
 
  private:
+  [[nodiscard]] std::optional<std::string> load_tls();
   void wait_for_connections();
   void accept_waiting();
   void accept_again_later();
@@ -52,6 +56,7 @@ class Server {
   Options options_;
   Broadcaster broadcaster_;
   Topics topics_;
+  std::optional<net::ssl::context> tls_;
   std::vector<std::unique_ptr<Worker>> workers_;  // after what their sessions use until they end
   Tcp::acceptor acceptor_;
   net::steady_timer accept_pause_;

@@ -8,6 +8,8 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/message.hpp>
+#include <boost/beast/ssl.hpp>
+#include <boost/beast/websocket/ssl.hpp>
 #include <boost/beast/websocket/stream.hpp>
 #include <chrono>
 #include <cstdint>
@@ -20,15 +22,17 @@
 namespace target {
 
 namespace beast = boost::beast;
+using SecureSocket = beast::ssl_stream<Socket>;
 using Request = beast::http::request<beast::http::empty_body>;
 
 inline constexpr std::chrono::seconds kHandshakeTimeout{30};
 
-/// Deflate is a type's matter in Beast: a stream that can compress is larger even when it does not.
-template <bool Deflate>
-class Session : public std::enable_shared_from_this<Session<Deflate>> {
+/// Deflate is a type's matter in Beast: a stream that can compress is larger even when it does not. So is
+/// TLS.
+template <class Stream, bool Deflate>
+class Session : public std::enable_shared_from_this<Session<Stream, Deflate>> {
  public:
-  Session(Socket socket, Worker& worker) : stream_{std::move(socket)}, worker_{worker} {
+  Session(Stream stream, Worker& worker) : stream_{std::move(stream)}, worker_{worker} {
     add(worker_.counters.connections, 1);
   }
   virtual ~Session() { add(worker_.counters.connections, -1); }
@@ -105,10 +109,10 @@ class Session : public std::enable_shared_from_this<Session<Deflate>> {
   /// Lets go of what is still under way; the last of it destroys the session.
   void end() {
     beast::error_code ignored;
-    stream_.next_layer().close(ignored);
+    beast::get_lowest_layer(stream_).close(ignored);
   }
 
-  beast::websocket::stream<Socket, Deflate> stream_;
+  beast::websocket::stream<Stream, Deflate> stream_;
   Worker& worker_;
   beast::flat_buffer buffer_;
 };

@@ -12,7 +12,7 @@ import os
 import sys
 import time
 
-from harness import against_limit, functions, idle, machine, network, pace, ports, table
+from harness import against_limit, functions, idle, machine, network, pace, ports, table, tls
 from harness.processes import Broken, cores
 from harness.sides import LIMIT_SOURCE, WORK, build_limit
 
@@ -25,6 +25,9 @@ BENCHES = {
     "send_lag": pace.send_lag,
     "arrivals": pace.arrivals,
     "ports": ports.ports,
+    "tls_handshake": tls.tls_handshake,
+    "tls_memory": tls.tls_memory,
+    "tls_resumption": tls.tls_resumption,
     "allocations": functions.allocations,
     "functions": functions.functions,
 }

@@ -60,7 +60,7 @@ def changed(path, value):
         (["times", "handshake_time", "p50_us"], "310"),
         (["delivery", "reach"], 1.2),
         (["stages", 0, "start_s"], None),
-        (["failures", 0, "phase"], "tls"),
+        (["failures", 0, "phase"], "dns"),
         (["failures", 0, "count"], 0),
         (["thresholds", 2, "held"], True),
         (["agents", 0, "state"], "gone"),

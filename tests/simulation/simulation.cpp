@@ -38,6 +38,7 @@ Simulation::Simulation(const std::string& plan, const Setting& setting)
   auto read = read_plan(source_of(text));
   if (!read) throw std::runtime_error{render("simulated.yaml", read.error())};
   plan_ = std::move(*read);
+  if (plan_->target.secure) world_.speak_tls();
   stages_ = timeline(*plan_);
   std::vector<PlanFiles> files = deal_files(*plan_, setting.files, setting.agents);
   settled_.resize(stages_.size());
@@ -89,7 +90,7 @@ void Simulation::run(std::optional<double> stop_after_s) {
     ASSERT_LT(seconds(), 10'000) << "the run does not end";
   }
   const Worker::Held left = held();
-  EXPECT_EQ(left.sessions + left.timers + left.unsent + left.partial + left.unsent_bytes, 0U)
+  EXPECT_EQ(left.sessions + left.timers + left.unsent + left.partial + left.unsent_bytes + left.tls, 0U)
       << "something is held after the end";
   EXPECT_EQ(world_.open_sockets(), 0U);
   EXPECT_THAT(aggregate_->broken_identities(), ::testing::IsEmpty());
@@ -121,6 +122,7 @@ Worker::Held Simulation::held() const {
       sum.unsent += held.unsent;
       sum.partial += held.partial;
       sum.unsent_bytes += held.unsent_bytes;
+      sum.tls += held.tls;
     }
   return sum;
 }

@@ -62,6 +62,10 @@ Network::Begun SimulatedNetwork::connect(const Endpoint&, const Endpoint&, Socke
   if (const int error = world_.own_limit(); error != 0) return {-error};
   const Connection& made = world_.add(*this, token);
   if (!made.established) return {made.descriptor};
+  if (first.empty()) {
+    tell(made, false, true);
+    return {made.descriptor};
+  }
   const std::ptrdiff_t put = write(made.descriptor, first);
   if (put <= 0) return {made.descriptor};
   return {made.descriptor, now_ns(), static_cast<std::size_t>(put)};
@@ -154,6 +158,7 @@ Connection& World::add(SimulatedNetwork& network, SocketToken token) {
   made.token = token;
   made.room = room_;
   decide_fate(made);
+  if (tls_) made.secure = std::make_unique<SecureEnd>(*tls_);
   // Half of the connections are there at once, as on loopback.
   if (!made.refuse && happens(0.5)) {
     made.established = true;
@@ -187,7 +192,12 @@ void World::carry(Connection& connection, std::string bytes) {
 }
 
 void World::arrived(Connection& connection, const std::string& bytes) {
-  connection.from_client += bytes;
+  if (connection.secure != nullptr) {
+    connection.from_client += connection.secure->open(bytes);
+    if (const std::string own = connection.secure->said(); !own.empty()) send_wire(connection, own, false);
+  } else {
+    connection.from_client += bytes;
+  }
   if (now_ns_ >= frozen_from_ns_ && now_ns_ < frozen_until_ns_) {
     at(frozen_until_ns_, [this, &connection] { take_apart(connection); });
     return;
@@ -283,7 +293,10 @@ void World::end_all(End how) {
       c->error = ECONNRESET;
     else
       c->ended = true;
-    if (how == End::close_frame) c->to_client += server_frame(8, "\x03\xe9");
+    if (how == End::close_frame) {
+      const std::string frame = server_frame(8, "\x03\xe9");
+      c->to_client += c->secure == nullptr ? frame : c->secure->seal(frame);
+    }
     c->silent = true;
     c->network->tell(*c, true, how == End::reset);
   }
@@ -312,6 +325,10 @@ void World::broadcast() {
 }
 
 void World::send(Connection& connection, const std::string& bytes, bool then_end) {
+  send_wire(connection, connection.secure == nullptr ? bytes : connection.secure->seal(bytes), then_end);
+}
+
+void World::send_wire(Connection& connection, const std::string& bytes, bool then_end) {
   std::int64_t& last = last_arrival_ns_[-connection.descriptor];
   last = std::max(last + 1, now_ns_ + delay_ns());
   at(last, [&connection, bytes, then_end] {

@@ -10,11 +10,13 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "agent/network.h"
 #include "core/random.h"
+#include "tests/simulation/secure_end.h"
 
 namespace onrush::simulation {
 
@@ -56,6 +58,7 @@ struct Connection {
        mute = false, no_buffer = false;
   int replies_to_reset = -1;  ///< how many replies come before the fault; -1 = never
   int replies_to_close = -1;
+  std::unique_ptr<SecureEnd> secure;  ///< none: plain
 };
 
 class SimulatedNetwork final : public Network {
@@ -120,6 +123,9 @@ class World {
   void move_to(std::int64_t at_ns);
   void at(std::int64_t at_ns, std::function<void()> what) { agenda_.emplace(at_ns, std::move(what)); }
 
+  /// From now on the target speaks TLS.
+  void speak_tls() { tls_.emplace(); }
+
   /// The target does nothing in [from, until), then everything that has come meanwhile.
   void freeze(std::int64_t from_ns, std::int64_t until_ns) {
     frozen_from_ns_ = from_ns, frozen_until_ns_ = until_ns;
@@ -163,6 +169,7 @@ class World {
   void reply(Connection& connection, const std::string& frame);
   void broadcast();
   void send(Connection& connection, const std::string& bytes, bool then_end = false);
+  void send_wire(Connection& connection, const std::string& bytes, bool then_end);
   void reset(Connection& connection);
 
   std::int64_t now_ns_ = 1'000'000'000;
@@ -171,6 +178,7 @@ class World {
   std::size_t room_ = Connection::kUnlimited;  ///< of a new connection
   Random random_;
   Faults faults_;
+  std::optional<SecureContext> tls_;
   std::multimap<std::int64_t, std::function<void()>> agenda_;
   std::map<int, std::unique_ptr<Connection>> connections_;
   std::map<int, std::int64_t>

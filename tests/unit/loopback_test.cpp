@@ -2,17 +2,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <new>
-#include <thread>
 
-#include "agent/agent_run.h"
-#include "agent/epoll_network.h"
 #include "agent/worker.h"
-#include "core/aggregate.h"
-#include "core/plan_yaml.h"
 #include "tests/echo_peer.h"
+#include "tests/loopback_run.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define ONRUSH_COUNTS_ALLOCATIONS 0  // the sanitizers' own allocator must stay in place
@@ -37,52 +32,6 @@ void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace onrush {
 namespace {
-
-Prepare prepare_run(const std::string& plan) {
-  Prepare prepare;
-  prepare.run = "loopback";
-  prepare.plan = {"loopback.yaml", plan, {}, ""};
-  prepare.source = {{"127.0.0.77"}, 20'000, 29'999};
-  return prepare;
-}
-
-NetworkFactory epoll_networks() {
-  return [](std::uint32_t) { return EpollNetwork::make(); };
-}
-
-std::int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
-Aggregate run_to_the_end(const std::string& yaml, std::uint32_t workers) {
-  auto plan = read_plan({"loopback.yaml", yaml, {}, ""});
-  EXPECT_TRUE(plan);
-  const std::vector<StageTimeline> stages = timeline(*plan);
-  Aggregate aggregate{*plan, stages, {"here"}};
-  AgentSettings settings;
-  settings.workers = workers;
-  settings.descriptor_limit = 1000;
-  auto run = AgentRun::prepare(prepare_run(yaml), settings, epoll_networks());
-  if (!run) throw std::runtime_error{run.error().front()};
-  (*run)->start(now_ns() + 20'000'000);
-  while (!(*run)->finished()) {
-    for (const FromAgent& message : (*run)->poll(now_ns())) {
-      if (const auto* settled = std::get_if<StageSettled>(&message)) {
-        const auto hold_ns = static_cast<std::int64_t>(stages[settled->stage].hold_s * 1e9);
-        (*run)->end_stage(settled->stage, now_ns() + hold_ns + 10'000'000);
-      } else {
-        const auto& snapshot = std::get<Snapshot>(message);
-        const auto applied = aggregate.apply(0, snapshot);
-        EXPECT_TRUE(applied) << applied.error();
-        (*run)->acknowledge(snapshot.number);
-      }
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds{10});
-  }
-  return aggregate;
-}
 
 TEST(Loopback, EveryUserConnectsTalksAndCloses) {
   EchoPeer peer;

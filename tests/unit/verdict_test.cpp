@@ -225,6 +225,22 @@ TEST(Verdict, ALostAgentAloneDegrades) {
   EXPECT_EQ(decide(events, ten_users(0, {}).aggregate).verdict, Verdict::degraded);
 }
 
+TEST(Verdict, ARunThatVerifiedNoCertificateWarnsAndPasses) {
+  std::string yaml = kPlan;
+  yaml.replace(yaml.find("ws://"), 5, "wss://");
+  for (const bool verify : {true, false}) {
+    TestRun run{yaml + "connection: {tls: {verify: " + (verify ? "true" : "false") + "}}\n", {"a1"}};
+    run.stages({0, 1});
+    run.send(0, Second{0}.opened(0, 0, 10).closed(0, 0, 10).last());
+    const Decision decision = decide({}, run.aggregate);
+    EXPECT_EQ(decision.verdict, Verdict::passed);
+    if (verify)
+      EXPECT_THAT(decision.warnings, IsEmpty());
+    else
+      EXPECT_THAT(decision.warnings, ElementsAre(HasSubstr("TLS: no certificate was verified")));
+  }
+}
+
 TEST(Verdict, OfARunThatWasRefusedNothingElseIsJudged) {
   RunEvents events;
   events.refused = {"a1 needs 50,000 sockets but may open 20,000 files"};

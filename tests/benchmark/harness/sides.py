@@ -43,13 +43,17 @@ def server_command(limit):
 class Stand:
     """A server and a coordinator that wait for clients."""
 
-    def __init__(self, limit):
+    def __init__(self, limit, command=None, target=None):
+        """`command` and `target`, the plan's lines that name it: another server than the usual one."""
         self.limit = limit
         self.folder = WORK / "stand"
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
         self.server_core, self.client_core = cores()
-        command, self.path = server_command(limit)
+        if command is None:
+            command, path = server_command(limit)
+            target = f"target: ws://127.0.0.1:{PORT}{path}"
+        self.target = target
         self.server = Program(self.folder, "server", self.server_core, *command)
         self.coordinator = Program(self.folder, "coordinator", self.server_core, BIN / "onrush", "coordinator",
                                    "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0")
@@ -74,7 +78,7 @@ class Stand:
     def run(self, plan):
         """Begins a run of a plan (its text without name and target) on the agents that are attached."""
         file = self.folder / f"run-{self.runs}.yaml"
-        file.write_text(f"name: bench\ntarget: ws://127.0.0.1:{PORT}{self.path}\n{plan}")
+        file.write_text(f"name: bench\n{self.target}\n{plan}")
         results = self.folder / f"run-{self.runs}"
         run = Program(self.folder, f"command-{self.runs}", self.server_core, BIN / "onrush", "run", file,
                       "--coordinator", self.control, "--out", results, "--quiet")

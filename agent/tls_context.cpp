@@ -1,0 +1,149 @@
+// What a plan says of TLS, told to OpenSSL.
+#include <fmt/format.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/x509v3.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+
+#include "agent/tls_layer.h"
+
+namespace onrush {
+namespace {
+
+// OpenSSL names the suites of TLS 1.3 in one list and all older ones in another; the plan has one for both.
+struct Suites {
+  std::string older;
+  std::string v1_3;
+};
+
+Suites split(const std::string& ciphers) {
+  Suites suites;
+  for (std::size_t begin = 0; begin <= ciphers.size();) {
+    const std::size_t end = std::min(ciphers.find(':', begin), ciphers.size());
+    const std::string name = ciphers.substr(begin, end - begin);
+    std::string& list = name.starts_with("TLS_") ? suites.v1_3 : suites.older;
+    if (!list.empty() && !name.empty()) list += ':';
+    list += name;
+    begin = end + 1;
+  }
+  return suites;
+}
+
+std::string set_ciphers(SSL_CTX* context, const std::string& ciphers) {
+  if (ciphers.empty()) return {};
+  const Suites suites = split(ciphers);
+  // A plan that names suites of one kind only wants no others.
+  if (suites.older.empty()) SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION);
+  if (suites.v1_3.empty()) SSL_CTX_set_max_proto_version(context, TLS1_2_VERSION);
+  if (!suites.older.empty() && SSL_CTX_set_cipher_list(context, suites.older.c_str()) != 1)
+    return fmt::format("this OpenSSL knows none of the ciphers '{}'; see: openssl ciphers", suites.older);
+  if (!suites.v1_3.empty() && SSL_CTX_set_ciphersuites(context, suites.v1_3.c_str()) != 1)
+    return fmt::format("this OpenSSL does not know the ciphers '{}'; see: openssl ciphers -tls1_3",
+                       suites.v1_3);
+  return {};
+}
+
+// On the context, so that no connection has to be told.
+bool set_name(SSL_CTX* context, const std::string& name) {
+  X509_VERIFY_PARAM* param = SSL_CTX_get0_param(context);
+  if (is_address(name)) return X509_VERIFY_PARAM_set1_ip_asc(param, name.c_str()) == 1;
+  X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+  return X509_VERIFY_PARAM_set1_host(param, name.data(), name.size()) == 1;
+}
+
+using Bio = std::unique_ptr<BIO, decltype(&BIO_free)>;
+using X509Ptr = std::unique_ptr<X509, decltype(&X509_free)>;
+using KeyPtr = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
+
+Bio reading(const std::string& pem) {
+  return {BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), BIO_free};
+}
+
+X509Ptr next_certificate(BIO* from) {
+  return {PEM_read_bio_X509(from, nullptr, nullptr, nullptr), X509_free};
+}
+
+// The plan's reader has looked at these files already (core/pem).
+
+bool trust(SSL_CTX* context, const std::string& authorities) {
+  const Bio from = reading(authorities);
+  while (const X509Ptr authority = next_certificate(from.get()))
+    if (X509_STORE_add_cert(SSL_CTX_get_cert_store(context), authority.get()) != 1) return false;
+  ERR_clear_error();
+  return true;
+}
+
+bool show(SSL_CTX* context, const std::string& certificates, const std::string& key_pem) {
+  const Bio from = reading(certificates);
+  const X509Ptr own = next_certificate(from.get());
+  if (own == nullptr || SSL_CTX_use_certificate(context, own.get()) != 1) return false;
+  while (const X509Ptr issuer = next_certificate(from.get()))
+    if (SSL_CTX_add1_chain_cert(context, issuer.get()) != 1) return false;
+  ERR_clear_error();
+  const Bio beside = reading(key_pem);
+  const KeyPtr key{PEM_read_bio_PrivateKey(beside.get(), nullptr, nullptr, nullptr), EVP_PKEY_free};
+  return key != nullptr && SSL_CTX_use_PrivateKey(context, key.get()) == 1 &&
+         SSL_CTX_check_private_key(context) == 1;
+}
+
+std::string openssl_says() {
+  const char* words = ERR_reason_error_string(ERR_peek_last_error());
+  return words == nullptr ? "no reason given" : words;
+}
+
+}  // namespace
+
+std::string TlsLayer::configure(const Tls& tls, const Url& target) {
+  context_ = SSL_CTX_new(TLS_client_method());
+  if (context_ == nullptr || !make_bio()) return "no memory left";
+  SSL_CTX_set_app_data(context_, this);
+  SSL_CTX_set_min_proto_version(context_,
+                                tls.min_version == TlsVersion::v1_3 ? TLS1_3_VERSION : TLS1_2_VERSION);
+  SSL_CTX_set_options(context_, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
+  // The chain of a client certificate is sent as the plan gives it, not searched for at each handshake.
+  SSL_CTX_set_mode(context_, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_NO_AUTO_CHAIN);
+  if (std::string mistake = set_ciphers(context_, tls.ciphers); !mistake.empty()) return mistake;
+  constexpr std::array<unsigned char, 9> kHttp{8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
+  if (SSL_CTX_set_alpn_protos(context_, kHttp.data(), kHttp.size()) != 0) return "no memory left";
+  const std::string name = certificate_name(tls, target);
+  if (!is_address(name)) sni_ = name;
+  if (tls.verify) {
+    SSL_CTX_set_verify(context_, SSL_VERIFY_PEER, &TlsLayer::on_certificate);
+    if (!set_name(context_, name)) return "no memory left";
+    const bool trusting = tls.ca ? trust(context_, *tls.ca) : SSL_CTX_set_default_verify_paths(context_) == 1;
+    if (!trusting)
+      return fmt::format("{} cannot be used: {}", tls.ca ? "'ca'" : "the system's own CAs", openssl_says());
+  } else {
+    // Without this the chain would be looked at all the same, and the result thrown away.
+    SSL_CTX_set_cert_verify_callback(
+        context_, [](X509_STORE_CTX*, void*) { return 1; }, nullptr);
+  }
+  if (tls.certificate && !show(context_, *tls.certificate, *tls.key))
+    return fmt::format("'certificate' cannot be used: {}", openssl_says());
+  SSL_CTX_set_session_cache_mode(
+      context_, tls.resume ? SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL : SSL_SESS_CACHE_OFF);
+  if (tls.resume) SSL_CTX_sess_set_new_cb(context_, &TlsLayer::on_session);
+  return {};
+}
+
+// Called for each certificate of the chain and each fault; says nothing about what it has found, but keeps
+// the words for the error table.
+int TlsLayer::on_certificate(int good, X509_STORE_CTX* store) noexcept {
+  if (good == 1) return 1;
+  const auto* ssl =
+      static_cast<const SSL*>(X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()));
+  std::string& text = of(ssl).certificate_;
+  text = X509_verify_cert_error_string(X509_STORE_CTX_get_error(store));
+  if (const X509* certificate = X509_STORE_CTX_get_current_cert(store)) {
+    std::array<char, 120> subject{};
+    X509_NAME_oneline(X509_get_subject_name(certificate), subject.data(), subject.size());
+    text += fmt::format(": {}", subject.data());
+  }
+  return 0;
+}
+
+}  // namespace onrush

@@ -1,0 +1,112 @@
+# ctest: timeout=120 asan
+"""wss:// from the command to the last line: certificates that the plan names, two independent servers, and the runs of
+which the reader must be warned."""
+
+import subprocess
+
+import pytest
+
+from onrush_cluster import assert_accounts_balance, failures, run_embedded, write_plan
+from onrush_testing import start_target
+
+PLAN = """
+name: secure
+target: wss://127.0.0.1:{port}/echo
+connection: {{tls: {tls}}}
+scenarios:
+  talker:
+    script:
+      - connect
+      - repeat: {{times: 3, do: [{{request: {{text: "${{user}} ${{sequence}}", reply: {{text: "${{user}} ${{sequence}}"}}}}}}]}}
+      - close
+      - connect
+      - request: {{bytes: 100_000}}
+      - listen: {{}}
+stages:
+  - {{name: up, users: 20, rate: 200/s, for: 1s}}
+  - {{name: down, users: 0, rate: 200/s}}
+thresholds:
+  - tls_time p99 < 5s
+"""
+
+
+def openssl(folder, *words):
+    subprocess.run(["openssl", *words], cwd=folder, check=True, capture_output=True, timeout=30)
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory):
+    """ca.pem, and signed by it server.pem with server.key and client.pem with client.key."""
+    folder = tmp_path_factory.mktemp("certificates")
+    key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+    openssl(folder, "req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=ca", "-days", "2")
+    for name in ("server", "client"):
+        openssl(folder, "req", *key, "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", f"/CN={name}")
+        (folder / "extensions").write_text("subjectAltName = IP:127.0.0.1\n")
+        openssl(folder, "x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-out", f"{name}.pem",
+                "-days", "1", "-extfile", "extensions")
+    return folder
+
+
+def start_secure(name, certificates, *options):
+    files = [certificates / "server.pem", certificates / "server.key"]
+    words = ["--tls", *files] if name == "beast" else ["--tls-cert", files[0], "--tls-key", files[1]]
+    return start_target(name, *(str(word) for word in [*words, *options]))
+
+
+def run(folder, certificates, port, tls):
+    """The plan lies beside the certificates, for it names them without a folder."""
+    plan = write_plan(certificates, PLAN.format(port=port, tls=tls), f"{folder.name}.yaml")
+    return run_embedded(folder, plan, "--agents", 2)
+
+
+@pytest.mark.parametrize("name", ["beast", "ws-node"])
+def test_users_talk_over_tls_with_a_server_that_the_plans_ca_has_signed(tmp_path, certificates, name):
+    with start_secure(name, certificates) as target:
+        process, found = run(tmp_path, certificates, target.port, "{ca: ca.pem, resume: true}")
+    assert process.process.returncode == 0, process.said() + process.printed()
+    assert_accounts_balance(found)
+    assert found["counts"]["opened"] == 40
+    assert found["counts"]["lost"] == found["counts"]["failed"] == 0, found["failures"]
+    assert found["counts"]["requests"] == 80
+    assert found["times"]["tls_time"]["count"] == 40
+    assert found["times"]["tls_resumed_time"]["count"] == 20  # each user's second connection
+    assert found["warnings"] == []
+    assert "not verified" not in process.printed()
+
+
+@pytest.mark.parametrize("name", ["beast", "ws-node"])
+def test_a_server_that_asks_for_a_certificate_gets_the_plans(tmp_path, certificates, name):
+    with start_secure(name, certificates, "--client-ca", certificates / "ca.pem") as target:
+        process, found = run(tmp_path, certificates, target.port,
+                             "{ca: ca.pem, certificate: client.pem, key: client.key}")
+        assert process.process.returncode == 0, process.said() + process.printed()
+        assert found["counts"]["opened"] == 40
+        (tmp_path / "without").mkdir()
+        process, found = run(tmp_path / "without", certificates, target.port, "{ca: ca.pem}")
+    assert process.process.returncode == 99
+    assert found["counts"]["opened"] == 0
+    assert {kind for _, kind, _ in failures(found)} == {"tls_alert"}, found["failures"]
+
+
+def test_a_run_that_verified_nothing_says_so_to_its_last_line(tmp_path, certificates):
+    with start_secure("beast", certificates) as target:
+        process, found = run(tmp_path, certificates, target.port, "{verify: false}")
+    assert process.process.returncode == 0
+    assert found["counts"]["opened"] == 40
+    assert [warning for warning in found["warnings"] if "no certificate was verified" in warning], found["warnings"]
+    assert "certificates not verified" in process.printed().strip().splitlines()[-1]
+
+
+def test_a_server_that_nobody_has_signed_for_is_not_talked_to(tmp_path, certificates):
+    with start_secure("beast", certificates) as target:
+        process, found = run(tmp_path, certificates, target.port, "{}")
+    assert process.process.returncode == 99
+    assert failures(found) == {("tls", "incomplete_chain", 20): 20}
+    assert "name its CA in connection.tls.ca" in process.printed()
+
+
+def test_ciphers_that_nobody_knows_are_refused_before_the_first_connection(tmp_path, certificates):
+    process, _ = run(tmp_path, certificates, 1, "{ciphers: NO-SUCH-SUITE}")
+    assert process.process.returncode == 3, process.said() + process.printed()
+    assert "knows none of the ciphers 'NO-SUCH-SUITE'" in process.said() + process.printed()
