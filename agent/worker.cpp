@@ -40,6 +40,7 @@ Worker::Worker(const Program& program, const WorkerSettings& settings, PortAlloc
   for (std::uint32_t s = 0; s < program.plan.scenarios.size(); ++s) {
     broadcasts_.emplace_back(s, settings.capacity);
     users_.emplace_back(share_of_users(program, s, settings.share).count);
+    if (program.plan.scenarios[s].reconnect) away_.resize(settings.capacity + 1);
   }
   for (std::string* text : {&text_, &reply_text_, &frame_, &pong_, &pongs_}) text->reserve(4096);
   unread_.reserve(1024);
@@ -85,7 +86,10 @@ void Worker::handle(const NetworkEvent& event) {
 void Worker::timer_due(Session& session) {
   const std::int64_t due_ns = session.wake_ns;
   switch (session.state) {
-    case State::waiting: return session.step == 0 ? begin_session(session, due_ns) : run(session, due_ns);
+    case State::waiting:
+      if (session.step != 0) return run(session, due_ns);
+      // Nobody comes any more once the run is closing.
+      return course_ == Course::closing ? finish_session(session, false) : begin_session(session, due_ns);
     case State::connecting:
     case State::upgrading: {
       const Phase phase = session.state == State::connecting ? Phase::connect : Phase::upgrade;

@@ -13,7 +13,7 @@
 //
 // worker.cpp: turn, dispatch, hand-over · worker_stages.cpp: what the timeline wants · worker_connect.cpp:
 // attempts · worker_receive.cpp: bytes, frames, messages · worker_listen.cpp: broadcasts · worker_script.cpp:
-// steps · worker_send.cpp: frames out · worker_close.cpp: ends
+// steps · worker_send.cpp: frames out · worker_close.cpp: ends · worker_return.cpp: who was cut off comes back
 #pragma once
 
 #include <array>
@@ -156,6 +156,11 @@ class Worker {
   void attempt_failed(Session& session, const Failure& failure, std::string_view sample = {});
   [[nodiscard]] KeyText key_of(const Session& session) const noexcept;
 
+  // worker_return.cpp
+  [[nodiscard]] bool comes_back(Session& session);
+  void cut_off(const Session& session) noexcept;
+  void attempt_ended(const Session& session, bool opened) noexcept;
+
   // worker_receive.cpp
   void readable(Session& session, bool ended);
   void received(Session& session, std::span<const std::uint8_t> bytes);
@@ -215,6 +220,14 @@ class Worker {
   void close_socket(Session& session) noexcept;
   void finish_session(Session& session, bool normally);
 
+  /// What is known of a user who comes back when it was cut off.
+  struct Away {
+    std::int64_t since_ns = 0;  ///< when its connection ended; 0 while it has one, or before its first
+    std::uint32_t row = 0;      ///< attempts in a row without a connection that held
+    std::uint16_t tries = 0;    ///< attempts since `since_ns`
+    bool returning = false;     ///< the attempt under way, or next, follows a back-off
+  };
+
   const Program& program_;
   const WorkerSettings settings_;
   Network& network_;
@@ -229,6 +242,7 @@ class Worker {
   BufferPool<Partial> partial_;
   std::vector<Broadcasts> broadcasts_;         ///< by scenario
   std::vector<std::vector<SlotIndex>> users_;  ///< by scenario and place in the share; 0 = away
+  std::vector<Away> away_;  ///< by slot; empty if nobody comes back
   std::vector<SocketToken> unread_;            ///< sockets whose read budget was used up
   std::vector<SocketToken> reading_;
   std::vector<std::uint8_t> receive_;  ///< one receive buffer, with padding for the JSON reader

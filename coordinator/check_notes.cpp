@@ -22,6 +22,7 @@ using Notes = std::vector<std::string>;
 struct Possible {
   bool connects = false;
   bool asks_for_connects = false;
+  bool returns = false;  ///< whoever is cut off
   ScriptFacts scripts;
 };
 
@@ -62,7 +63,9 @@ std::vector<Possible> possible_by_stage(const Plan& plan) {
           takes_part = true;
           possible.connects |= c.to > c.from;
         }
-      if (takes_part) take_over(possible.scripts, facts_of(plan.scenarios[s]));
+      if (!takes_part) continue;
+      take_over(possible.scripts, facts_of(plan.scenarios[s]));
+      possible.returns |= plan.scenarios[s].reconnect.has_value();
     }
     all.push_back(possible);
   }
@@ -85,6 +88,7 @@ const char* missing_of(Time time, const Possible& p) {
     case Time::delivery: return p.scripts.stamped ? "" : "nobody listens for a time stamp (listen: sent)";
     case Time::batch_delivery:
       return p.scripts.batch_stamped ? "" : "nobody listens for a time stamp (listen: batch_sent)";
+    case Time::recovery: return p.returns ? "" : "nobody comes back (on_close: reconnect)";
     case Time::session: break;
   }
   return "";
@@ -114,6 +118,7 @@ void without_samples(const Plan& plan, Notes& notes) {
       if (!e.stage.empty() && plan.stages[i].name != e.stage) continue;
       possible.connects |= by_stage[i].connects;
       possible.asks_for_connects |= by_stage[i].asks_for_connects;
+      possible.returns |= by_stage[i].returns;
       take_over(possible.scripts, by_stage[i].scripts);
     }
     std::string missing;

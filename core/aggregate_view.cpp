@@ -82,7 +82,8 @@ double Aggregate::progress_of(std::uint32_t stage, std::int64_t now_us) const {
       std::uint64_t leaving = 0;
       for (const UserChange& change : timeline.users)
         if (change.to < change.from) leaving += change.from - change.to;
-      const std::uint64_t connected = at(counters, Counter::opened) + at(counters, Counter::failed);
+      const std::uint64_t ended = at(counters, Counter::opened) + at(counters, Counter::failed);
+      const std::uint64_t connected = ended - std::min(ended, at(counters, Counter::reconnects));
       const std::uint64_t done =
           std::min(connected, span.change) + std::min(at(counters, Counter::closed), leaving);
       return share(static_cast<double>(done), static_cast<double>(span.change + leaving));

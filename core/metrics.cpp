@@ -28,6 +28,8 @@ constexpr std::array<Metric, kTimes> kTimeTable{{
      "From the begin of a broadcast to the receipt of a copy."},
     {"session_time", "onrush_session_time_seconds", "us", Kind::histogram,
      "From an open connection to its close."},
+    {"recovery_time", "onrush_recovery_time_seconds", "us", Kind::histogram,
+     "From a lost or cut connection to the next one of the same user."},
 }};
 
 constexpr std::array<Metric, kCounters> kCounterTable{{
@@ -68,10 +70,16 @@ constexpr std::array<Metric, kCounters> kCounterTable{{
      "Lost connections for a limit of the generator's own machine."},
     {"port_retries", "onrush_port_retries_total", "ports", Kind::counter,
      "Local ports that others held, so that the next was tried."},
+    {"reconnects", "onrush_reconnects_total", "connections", Kind::counter,
+     "Attempts after a back-off, counted when they have opened or failed."},
+    {"reconnected", "onrush_reconnected_total", "connections", Kind::counter,
+     "Attempts after a back-off that opened."},
+    {"gave_up", "onrush_users_gave_up_total", "users", Kind::counter,
+     "Users who stay away because they had no attempt left."},
 }};
 
-static_assert(static_cast<std::size_t>(Time::session) + 1 == kTimes);
-static_assert(static_cast<std::size_t>(Counter::port_retries) + 1 == kCounters);
+static_assert(static_cast<std::size_t>(Time::recovery) + 1 == kTimes);
+static_assert(static_cast<std::size_t>(Counter::gave_up) + 1 == kCounters);
 
 template <class Enum, std::size_t N>
 std::optional<Enum> named(const std::array<Metric, N>& table, std::string_view name) noexcept {

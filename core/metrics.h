@@ -26,8 +26,9 @@ enum class Time : std::uint8_t {
   delivery,          ///< a copy of a broadcast handed to its socket -> received
   batch_delivery,    ///< a broadcast begun -> this copy received
   session,           ///< connection open -> closed
+  recovery,          ///< cut off -> open again
 };
-inline constexpr std::size_t kTimes = 12;
+inline constexpr std::size_t kTimes = 13;
 
 /// Counters, since the run began.
 enum class Counter : std::uint8_t {
@@ -51,8 +52,11 @@ enum class Counter : std::uint8_t {
   own_failed,       ///< failed ones for a limit of our own machine: no fault of the target
   own_lost,         ///< lost ones, likewise
   port_retries,     ///< local ports that others held, so that the next was tried
+  reconnects,         ///< attempts after a back-off, counted when they have opened or failed
+  reconnected,        ///< of them, those that opened
+  gave_up,            ///< users who had no attempt left
 };
-inline constexpr std::size_t kCounters = 20;
+inline constexpr std::size_t kCounters = 23;
 
 enum class Kind : std::uint8_t { counter, gauge, histogram };
 

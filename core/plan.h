@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/backoff.h"
 #include "core/connection.h"
 #include "core/plan_files.h"
 #include "core/template.h"
@@ -105,6 +106,7 @@ struct Scenario {
   std::string name;
   double weight = 1;
   Steps script;
+  std::optional<Backoff> reconnect;  ///< how whoever was cut off comes back; without it, not at all
 };
 
 /// What a stage changes. A figure it does not state stays as the stage before left it.

@@ -16,8 +16,11 @@ constexpr Names<2> kPlanLater{"data", "search"};
 constexpr Names<3> kConnection{"headers", "cookies", "subprotocols"};
 constexpr Names<6> kConnectionLater{"protocol", "tls", "deflate", "ping", "timeout", "proxy"};
 
-constexpr Names<2> kScenario{"weight", "script"};
-constexpr Names<4> kScenarioLater{"on_close", "connection", "target", "data"};
+constexpr Names<3> kScenario{"weight", "script", "on_close"};
+constexpr Names<3> kScenarioLater{"connection", "target", "data"};
+
+constexpr Names<1> kOnClose{"reconnect"};
+constexpr Names<5> kBackoff{"backoff", "factor", "jitter", "attempts", "reset_after"};
 
 constexpr Names<6> kStage{"name", "users", "arrivals", "over", "rate", "for"};
 constexpr Names<1> kStageLater{"disconnect"};
@@ -57,6 +60,8 @@ constexpr Names<3> kObserveLater{"pid", "host", "url"};
 constinit const KeyTable kPlanKeys{"a plan", kPlan, kPlanLater};
 constinit const KeyTable kConnectionKeys{"'connection'", kConnection, kConnectionLater};
 constinit const KeyTable kScenarioKeys{"a scenario", kScenario, kScenarioLater};
+constinit const KeyTable kOnCloseKeys{"'on_close'", kOnClose, {}};
+constinit const KeyTable kBackoffKeys{"'reconnect'", kBackoff, {}};
 constinit const KeyTable kStageKeys{"a stage", kStage, kStageLater};
 constinit const KeyTable kSteps{"a script", kStep, kStepLater};
 constinit const KeyTable kConnectKeys{"'connect'", kConnect, kConnectLater};
@@ -70,8 +75,8 @@ constinit const KeyTable kCloseKeys{"'close'", kClose, {}};
 constinit const KeyTable kObserveKeys{"an item of 'observe'", kObserve, kObserveLater};
 
 std::span<const KeyTable* const> key_tables() noexcept {
-  static constexpr std::array<const KeyTable*, 14> kAll{
-      &kPlanKeys,    &kConnectionKeys, &kScenarioKeys, &kStageKeys,  &kSteps,
+  static constexpr std::array<const KeyTable*, 16> kAll{
+      &kPlanKeys,    &kConnectionKeys, &kScenarioKeys, &kOnCloseKeys, &kBackoffKeys, &kStageKeys,  &kSteps,
       &kConnectKeys, &kSendKeys,       &kRequestKeys,  &kReplyKeys,  &kListenKeys,
       &kThinkKeys,   &kRepeatKeys,     &kCloseKeys,    &kObserveKeys};
   return kAll;

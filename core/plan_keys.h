@@ -18,6 +18,8 @@ struct KeyTable {
 extern const KeyTable kPlanKeys;
 extern const KeyTable kConnectionKeys;
 extern const KeyTable kScenarioKeys;
+extern const KeyTable kOnCloseKeys;
+extern const KeyTable kBackoffKeys;
 extern const KeyTable kStageKeys;
 extern const KeyTable kSteps;
 extern const KeyTable kConnectKeys;

@@ -8,6 +8,7 @@
 #include "core/nearest.h"
 #include "core/plan_flow.h"
 #include "core/plan_upgrade.h"
+#include "core/plan_on_close.h"
 #include "core/plan_values.h"
 #include "core/script.h"
 
@@ -256,6 +257,8 @@ Scenario read_scenario(Reader& reader, const YamlNode& key, const YamlNode& valu
     if (scenario.weight > kHeaviestWeight)
       reader.complain(*weight, fmt::format("{} is more than {}", fields.what("weight"), kHeaviestWeight));
   }
+  if (const YamlNode* on_close = fields.find("on_close"))
+    scenario.reconnect = read_on_close(reader, *on_close, owner);
   const YamlNode* script = fields.need("script", "script: [connect, {send: {text: hello}}, close]");
   if (script == nullptr || !reader.is_list(*script, fields.what("script"), "[connect, listen]"))
     return scenario;

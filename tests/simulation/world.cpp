@@ -228,11 +228,16 @@ void World::answer_upgrade(Connection& c, std::size_t head_bytes) {
   ONRUSH_CHECK(head.starts_with("GET ") && key != std::string::npos);
   c.path = head.substr(4, head.find(' ', 4) - 4);
   if (c.refuse_upgrade) return send(c, "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n", true);
+  if (refusals_ > 0) {
+    --refusals_;
+    return send(c, "HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\n\r\n", true);
+  }
   c.upgraded = true;
   ++handshakes_;
   send(c, fmt::format("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                       "Sec-WebSocket-Accept: {}\r\n\r\n",
                       accept_of(head.substr(key + field.size(), 24))));
+  if (!closing_.empty()) send(c, server_frame(8, closing_), true);
 }
 
 void World::message(Connection& c, std::uint8_t opcode, const std::string& payload) {

@@ -131,6 +131,10 @@ class World {
   enum class End { reset, fin, close_frame };
   /// The target ends all its connections at the same instant.
   void end_all(End how);
+  /// It answers the next so many upgrade requests with 429.
+  void refuse_upgrades(std::uint32_t count) noexcept { refusals_ = count; }
+  /// It closes every connection right after its upgrade, with this payload.
+  void close_at_once(std::string payload) { closing_ = std::move(payload); }
   /// It sends so many messages of so many bytes to everyone on the path, as fast as it can.
   void flood(const std::string& path, std::uint32_t messages, std::size_t bytes);
 
@@ -175,6 +179,8 @@ class World {
       last_arrival_ns_;  ///< keeps the bytes of a connection in order; key: +fd out, -fd in
   int next_descriptor_ = 3;
   std::size_t open_sockets_ = 0;
+  std::uint32_t refusals_ = 0;
+  std::string closing_;
   std::uint64_t sequence_ = 0;
   std::uint64_t messages_in_ = 0;
   std::uint64_t messages_out_ = 0;
