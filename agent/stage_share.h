@@ -16,7 +16,7 @@
 namespace onrush {
 
 struct DueItem {
-  enum class Kind : std::uint8_t { start_user, end_user, arrival } kind;
+  enum class Kind : std::uint8_t { start_user, end_user, cut_user, arrival } kind;
   std::uint32_t cursor;  ///< for taken() and hold()
   std::uint32_t scenario;
   std::uint64_t number;  ///< user j of its scenario, or ${user} of an arrival
@@ -68,7 +68,15 @@ class StageShare {
   void add_users(const UserChange& change);
   void add_arrivals(const ArrivalChange& change);
   void add_phase(std::uint32_t stream, Ramp ramp, double begun, std::int64_t begin_ns);
+  void add_cuts(std::uint32_t stage);
   void set_due(Cursor& cursor) noexcept;
+
+  /// A user of this share that a stage disconnects.
+  struct Cut {
+    std::int64_t due_ns;  ///< since the stage's begin
+    std::uint32_t scenario;
+    std::uint32_t user;
+  };
 
   const Program& program_;
   Share share_;
@@ -78,6 +86,7 @@ class StageShare {
   std::uint64_t streams_;      ///< scenarios + 1
   std::vector<double> begun_;  ///< by stream: arrivals of the run before this stage, with the fraction
   std::vector<Cursor> cursors_;
+  std::vector<std::vector<Cut>> cuts_;  ///< by stage, in order of due times
 };
 
 }  // namespace onrush

@@ -42,6 +42,8 @@ Worker::Worker(const Program& program, const WorkerSettings& settings, PortAlloc
     users_.emplace_back(share_of_users(program, s, settings.share).count);
     if (program.plan.scenarios[s].reconnect) away_.resize(settings.capacity + 1);
   }
+  for (const StageTimeline& stage : program.stages)
+    if (!stage.cuts.empty()) away_.resize(settings.capacity + 1);
   for (std::string* text : {&text_, &reply_text_, &frame_, &pong_, &pongs_}) text->reserve(4096);
   unread_.reserve(1024);
   reading_.reserve(1024);

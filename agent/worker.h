@@ -13,7 +13,8 @@
 //
 // worker.cpp: turn, dispatch, hand-over · worker_stages.cpp: what the timeline wants · worker_connect.cpp:
 // attempts · worker_receive.cpp: bytes, frames, messages · worker_listen.cpp: broadcasts · worker_script.cpp:
-// steps · worker_send.cpp: frames out · worker_close.cpp: ends · worker_return.cpp: who was cut off comes back
+// steps · worker_send.cpp: frames out · worker_close.cpp: ends · worker_return.cpp: who was cut off comes
+// back
 #pragma once
 
 #include <array>
@@ -134,6 +135,7 @@ class Worker {
   [[nodiscard]] bool drop_due(std::int64_t limit_ns);
   [[nodiscard]] bool start_item(const DueItem& item);
   void end_user(std::uint32_t scenario, std::uint64_t user);
+  void cut_user(std::uint32_t scenario, std::uint64_t user);
   void begin_closing(std::int64_t at_ns);
   void close_due();
   [[nodiscard]] std::int64_t next_close_ns() const noexcept;
@@ -158,6 +160,8 @@ class Worker {
 
   // worker_return.cpp
   [[nodiscard]] bool comes_back(Session& session);
+  void cut(Session& session);
+  [[nodiscard]] bool was_cut(const Session& session) const noexcept;
   void cut_off(const Session& session) noexcept;
   void attempt_ended(const Session& session, bool opened) noexcept;
 
@@ -226,6 +230,7 @@ class Worker {
     std::uint32_t row = 0;      ///< attempts in a row without a connection that held
     std::uint16_t tries = 0;    ///< attempts since `since_ns`
     bool returning = false;     ///< the attempt under way, or next, follows a back-off
+    bool cut = false;           ///< its stage takes it the connection
   };
 
   const Program& program_;
@@ -242,7 +247,7 @@ class Worker {
   BufferPool<Partial> partial_;
   std::vector<Broadcasts> broadcasts_;         ///< by scenario
   std::vector<std::vector<SlotIndex>> users_;  ///< by scenario and place in the share; 0 = away
-  std::vector<Away> away_;  ///< by slot; empty if nobody comes back
+  std::vector<Away> away_;                     ///< by slot; empty if nobody comes back or is cut
   std::vector<SocketToken> unread_;            ///< sockets whose read budget was used up
   std::vector<SocketToken> reading_;
   std::vector<std::uint8_t> receive_;  ///< one receive buffer, with padding for the JSON reader

@@ -62,15 +62,14 @@ void Worker::connection_ended(Session& session) {
   leave_step(session);
   const bool lost = session.has(kLost);
   count(session, Counter::closed);
-  if (lost) {
-    count(session, Counter::lost);
-    cut_off(session);
-  }
+  if (lost) count(session, Counter::lost);
+  const bool cut_by_plan = was_cut(session);
+  if (lost || cut_by_plan) cut_off(session);
   recorder_.time(session.scenario, Time::session, now_ns_ - session.begun_ns);
   close_socket(session);
   set_state(session, State::waiting);
-  if (lost && comes_back(session)) return;
-  if (lost || session.has(kEnding)) return finish_session(session, false);
+  if ((lost || cut_by_plan) && comes_back(session)) return;
+  if (lost || cut_by_plan || session.has(kEnding)) return finish_session(session, false);
   // On from the next turn: what called us still looks at this connection.
   timers_.arm(session, now_ns_);
 }

@@ -25,11 +25,31 @@ bool Worker::comes_back(Session& session) {
   return true;
 }
 
+// The plan takes a user the connection that it has. Nothing of it is the target's failure, and a request that
+// waits for its reply is none.
+void Worker::cut(Session& session) {
+  now_ns_ = network_.now_ns();
+  count(session, Counter::disconnected);
+  away_[slab_.slot_of(session)].cut = true;
+  if (session.state == State::awaiting_reply) set_state(session, State::pacing);
+  constexpr std::uint16_t kGoingAway = 1001;
+  if (program_.plan.stages[stage_].disconnect->by_close)
+    begin_close(session, kGoingAway, {});
+  else
+    connection_ended(session);
+}
+
+bool Worker::was_cut(const Session& session) const noexcept {
+  return !away_.empty() && away_[slab_.slot_of(session)].cut;
+}
+
 // The user had a connection, and it has ended now without the script's doing.
 void Worker::cut_off(const Session& session) noexcept {
+  if (away_.empty()) return;
+  Away& away = away_[slab_.slot_of(session)];
+  away.cut = false;
   const std::optional<Backoff>& backoff = program_.plan.scenarios[session.scenario].reconnect;
   if (!backoff) return;
-  Away& away = away_[slab_.slot_of(session)];
   if (now_ns_ - session.begun_ns >= backoff->reset_after_ns) away.row = 0;
   away.since_ns = now_ns_;
   away.tries = 0;
@@ -43,9 +63,10 @@ void Worker::attempt_ended(const Session& session, bool opened) noexcept {
     if (opened) count(session, Counter::reconnected);
   }
   if (away.since_ns == 0) return;
-  ++away.tries;
+  if (away.tries < UINT16_MAX) ++away.tries;
   if (!opened) return;
   recorder_.time(session.scenario, Time::recovery, now_ns_ - away.since_ns);
+  recorder_.came_back(session.scenario, away.tries);
   away.since_ns = 0;
 }
 

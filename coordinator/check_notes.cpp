@@ -207,6 +207,15 @@ void too_little_memory(const Plan& plan, const CheckFacts& facts, Notes& notes) 
                                 format_bytes(needed), format_bytes(facts.memory_available_bytes)));
 }
 
+void never_back(const Plan& plan, Notes& notes) {
+  for (const StageTimeline& stage : timeline(plan))
+    for (const UserCut& cut : stage.cuts)
+      if (!plan.scenarios[cut.scenario].reconnect)
+        notes.push_back(fmt::format(
+            "stage '{}' disconnects {} of scenario '{}', which stay away: it has no 'on_close: reconnect'",
+            stage.name, format_count(cut.count), plan.scenarios[cut.scenario].name));
+}
+
 }  // namespace
 
 std::vector<std::string> check_notes(const Plan& plan, const CheckFacts& facts) {
@@ -215,6 +224,7 @@ std::vector<std::string> check_notes(const Plan& plan, const CheckFacts& facts) 
   few_broadcasts(plan, notes);
   slower_than_the_stage(plan, notes);
   never_used(plan, notes);
+  never_back(plan, notes);
   near_capacity(plan, facts, notes);
   too_little_memory(plan, facts, notes);
   return notes;

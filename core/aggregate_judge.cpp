@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "core/aggregate.h"
 
@@ -221,6 +222,8 @@ std::vector<std::string> Aggregate::broken_identities() const {
   hold.equal("delivered", of(Counter::delivered), "copies of broadcasts received", delivery().received);
   hold.equal("requests", of(Counter::requests), "failed_requests + samples of round_trip_time",
              of(Counter::failed_requests) + all.samples(Time::round_trip));
+  hold.equal("samples of recovery_time", all.samples(Time::recovery), "users who came back",
+             std::accumulate(all.tries.begin(), all.tries.end(), std::uint64_t{0}));
   return std::move(hold).broken();
 }
 

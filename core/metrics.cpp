@@ -76,10 +76,12 @@ constexpr std::array<Metric, kCounters> kCounterTable{{
      "Attempts after a back-off that opened."},
     {"gave_up", "onrush_users_gave_up_total", "users", Kind::counter,
      "Users who stay away because they had no attempt left."},
+    {"disconnected", "onrush_connections_disconnected_total", "connections", Kind::counter,
+     "Closed connections that a stage's disconnect had ended."},
 }};
 
 static_assert(static_cast<std::size_t>(Time::recovery) + 1 == kTimes);
-static_assert(static_cast<std::size_t>(Counter::gave_up) + 1 == kCounters);
+static_assert(static_cast<std::size_t>(Counter::disconnected) + 1 == kCounters);
 
 template <class Enum, std::size_t N>
 std::optional<Enum> named(const std::array<Metric, N>& table, std::string_view name) noexcept {

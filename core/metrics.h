@@ -52,11 +52,12 @@ enum class Counter : std::uint8_t {
   own_failed,       ///< failed ones for a limit of our own machine: no fault of the target
   own_lost,         ///< lost ones, likewise
   port_retries,     ///< local ports that others held, so that the next was tried
-  reconnects,         ///< attempts after a back-off, counted when they have opened or failed
-  reconnected,        ///< of them, those that opened
-  gave_up,            ///< users who had no attempt left
+  reconnects,       ///< attempts after a back-off, counted when they have opened or failed
+  reconnected,      ///< of them, those that opened
+  gave_up,          ///< users who had no attempt left
+  disconnected,     ///< closed ones that a stage's `disconnect` had ended
 };
-inline constexpr std::size_t kCounters = 23;
+inline constexpr std::size_t kCounters = 24;
 
 enum class Kind : std::uint8_t { counter, gauge, histogram };
 
@@ -75,6 +76,10 @@ struct Metric {
 /// By the name used in plans; nothing if there is none.
 [[nodiscard]] std::optional<Time> time_named(std::string_view name) noexcept;
 [[nodiscard]] std::optional<Counter> counter_named(std::string_view name) noexcept;
+
+/// Users who came back, by the attempts that it took: 1, 2, ..., 31, and 32 or more.
+inline constexpr std::size_t kTries = 32;
+using Tries = std::array<std::uint64_t, kTries>;
 
 using Counters = std::array<std::uint64_t, kCounters>;
 

@@ -22,8 +22,9 @@ constexpr Names<3> kScenarioLater{"connection", "target", "data"};
 constexpr Names<1> kOnClose{"reconnect"};
 constexpr Names<5> kBackoff{"backoff", "factor", "jitter", "attempts", "reset_after"};
 
-constexpr Names<6> kStage{"name", "users", "arrivals", "over", "rate", "for"};
-constexpr Names<1> kStageLater{"disconnect"};
+constexpr Names<7> kStage{"name", "users", "arrivals", "over", "rate", "for", "disconnect"};
+
+constexpr Names<4> kDisconnect{"share", "count", "by", "rate"};
 
 constexpr Names<8> kStep{"connect", "send", "request", "listen", "think", "repeat", "close", "drop"};
 constexpr Names<9> kStepLater{"expect", "ping",      "reconnect", "choose", "set",
@@ -61,8 +62,9 @@ constinit const KeyTable kPlanKeys{"a plan", kPlan, kPlanLater};
 constinit const KeyTable kConnectionKeys{"'connection'", kConnection, kConnectionLater};
 constinit const KeyTable kScenarioKeys{"a scenario", kScenario, kScenarioLater};
 constinit const KeyTable kOnCloseKeys{"'on_close'", kOnClose, {}};
-constinit const KeyTable kBackoffKeys{"'reconnect'", kBackoff, {}};
-constinit const KeyTable kStageKeys{"a stage", kStage, kStageLater};
+constinit const KeyTable kBackoffKeys{"'reconnect' of 'on_close'", kBackoff, {}};
+constinit const KeyTable kStageKeys{"a stage", kStage, {}};
+constinit const KeyTable kDisconnectKeys{"'disconnect'", kDisconnect, {}};
 constinit const KeyTable kSteps{"a script", kStep, kStepLater};
 constinit const KeyTable kConnectKeys{"'connect'", kConnect, kConnectLater};
 constinit const KeyTable kSendKeys{"'send'", kSend, kSendLater};
@@ -75,10 +77,10 @@ constinit const KeyTable kCloseKeys{"'close'", kClose, {}};
 constinit const KeyTable kObserveKeys{"an item of 'observe'", kObserve, kObserveLater};
 
 std::span<const KeyTable* const> key_tables() noexcept {
-  static constexpr std::array<const KeyTable*, 16> kAll{
-      &kPlanKeys,    &kConnectionKeys, &kScenarioKeys, &kOnCloseKeys, &kBackoffKeys, &kStageKeys,  &kSteps,
-      &kConnectKeys, &kSendKeys,       &kRequestKeys,  &kReplyKeys,  &kListenKeys,
-      &kThinkKeys,   &kRepeatKeys,     &kCloseKeys,    &kObserveKeys};
+  static constexpr std::array<const KeyTable*, 17> kAll{
+      &kPlanKeys,       &kConnectionKeys, &kScenarioKeys, &kOnCloseKeys, &kBackoffKeys, &kStageKeys,
+      &kDisconnectKeys, &kSteps,          &kConnectKeys,  &kSendKeys,    &kRequestKeys, &kReplyKeys,
+      &kListenKeys,     &kThinkKeys,      &kRepeatKeys,   &kCloseKeys,   &kObserveKeys};
   return kAll;
 }
 

@@ -7,6 +7,8 @@
 
 #include "core/arrival_mix.h"
 #include "core/check.h"
+#include "core/plan_stages.h"
+#include "core/random.h"
 
 namespace onrush {
 
@@ -38,6 +40,22 @@ std::vector<UserChange> change_users(const Stage& stage, Standing& now) {
   }
   for (UserChange& c : changes) c.over_s = over_s;
   return changes;
+}
+
+// Each scenario loses its part of the count, exactly (largest remainders), all over the same time.
+std::vector<UserCut> cut_users(const Plan& plan, const Stage& stage, std::uint64_t index,
+                               const std::vector<std::uint64_t>& users) {
+  std::vector<UserCut> cuts;
+  if (!stage.disconnect) return cuts;
+  const std::uint64_t total = cut_count(*stage.disconnect, users);
+  const std::vector<double> weights(users.begin(), users.end());
+  const std::vector<std::uint64_t> parts =
+      total > 0 ? apportion(total, weights) : std::vector<std::uint64_t>(users.size());
+  for (std::uint32_t s = 0; s < parts.size(); ++s)
+    if (parts[s] > 0)
+      cuts.push_back({s, users[s], parts[s], static_cast<double>(total) / stage.disconnect->rate,
+                      mix(plan.seed ^ mix(index << 32 | s))});
+  return cuts;
 }
 
 // The one form of `arrivals` turns into the other without a jump in any scenario's rate: the header says how.
@@ -130,6 +148,7 @@ std::vector<StageTimeline> timeline(const Plan& plan) {
   for (const Stage& stage : plan.stages) {
     StageTimeline t{};
     t.name = stage.name;
+    t.cuts = cut_users(plan, stage, stages.size(), now.users);
     t.users = change_users(stage, now);
     t.arrivals = change_arrivals(plan, stage, now);
     t.users_at_end = now.users;
@@ -146,6 +165,13 @@ std::vector<StageTimeline> timeline(const Plan& plan) {
     stages.push_back(std::move(t));
   }
   return stages;
+}
+
+std::uint64_t cut_count(const Disconnect& disconnect, const std::vector<std::uint64_t>& users) {
+  const std::uint64_t all = std::accumulate(users.begin(), users.end(), std::uint64_t{0});
+  if (!disconnect.share) return std::min(disconnect.count, all);
+  return std::min(all,
+                  static_cast<std::uint64_t>(std::llround(*disconnect.share * static_cast<double>(all))));
 }
 
 double asked_rate_at(const StageTimeline& stage, double t_s) {

@@ -23,7 +23,7 @@ const Histogram& recoveries(const Aggregate& aggregate) {
 
 // P007: 429, then 101. The user comes back by itself, and its socket was freed between.
 TEST(Simulation, P007AFailedAttemptIsTriedAgainUntilItOpens) {
-  Simulation run{members("{backoff: 100ms, jitter: none}", "20", "10s"), {.agents = 2}};
+  Simulation run{members("{backoff: 2s, jitter: none}", "20", "10s"), {.agents = 2}};
   run.world().refuse_upgrades(20);
   run.run();
   EXPECT_EQ(run.count(Counter::attempted), 40U);
@@ -41,8 +41,8 @@ TEST(Simulation, P007AFailedAttemptIsTriedAgainUntilItOpens) {
   EXPECT_EQ(refused, 20U);
 }
 
-// P007: a server that accepts and closes at once is not hammered: the row of pauses goes on over the openings,
-// and ends with the attempts.
+// P007: a server that accepts and closes at once is not hammered: the row of pauses goes on over the
+// openings, and ends with the attempts.
 TEST(Simulation, P007AServerThatAcceptsAndClosesAtOnceSeesTheBackoffTable) {
   Simulation run{members("{backoff: 100ms..3s, jitter: none, attempts: 8}", "1", "59s"), {}};
   run.world().close_at_once("\x03\xf0");
