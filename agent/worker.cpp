@@ -34,6 +34,7 @@ Worker::Worker(const Program& program, const WorkerSettings& settings, PortAlloc
       json_{kMaxMessageBytes},
       unsent_{kReadyBuffers},
       partial_{kReadyBuffers},
+      keep_alive_{program.plan.connection.ping, settings.capacity},
       receive_(kReceiveBytes + kJsonPadding),
       start_ns_{kNever},
       stage_ends_ns_(program.stages.size(), kNever) {
@@ -65,6 +66,7 @@ void Worker::turn() {
   if (timers_.advance(now_ns_, kTimersPerTurn, [this](Session& session) { timer_due(session); }) ==
       kTimersPerTurn)
     more_due_ = true;
+  if (keep_alive_.is_on()) keep_alive();
   now_ns_ = network_.now_ns();
   turn_max_ns_ = std::max(turn_max_ns_, now_ns_ - begin_ns);
   hand_over();
@@ -180,6 +182,7 @@ std::int64_t Worker::next_wake_ns() const noexcept {
   const std::int64_t second_ends_ns =
       start_ns_ == kNever ? kNever : start_ns_ + (std::int64_t{second_} + 1) * kSecond_ns;
   wake = std::min(wake, second_ends_ns > now_ns_ ? second_ends_ns : now_ns_ + kRetry_ns);
+  if (course_ == Course::running && keep_alive_.is_on()) wake = std::min(wake, keep_alive_.next_look_ns());
   if (course_ == Course::running) return std::min({wake, stages_.next_due_ns(), stage_ends_ns_[stage_]});
   if (slab_.used() == 0) return std::min(wake, now_ns_ + kRetry_ns);
   return std::min(wake, next_close_ns());

@@ -13,8 +13,8 @@
 //
 // worker.cpp: turn, dispatch, hand-over · worker_stages.cpp: what the timeline wants · worker_connect.cpp:
 // attempts · worker_receive.cpp: bytes, frames, messages · worker_listen.cpp: broadcasts · worker_script.cpp:
-// steps · worker_send.cpp: frames out · worker_close.cpp: ends · worker_return.cpp: who was cut off comes
-// back
+// steps · worker_ping.cpp: keep-alive pings · worker_send.cpp: frames out · worker_close.cpp: ends ·
+// worker_return.cpp: who was cut off comes back
 #pragma once
 
 #include <array>
@@ -26,6 +26,7 @@
 
 #include "agent/broadcasts.h"
 #include "agent/buffer_pool.h"
+#include "agent/keep_alive.h"
 #include "agent/network.h"
 #include "agent/port_allocator.h"
 #include "agent/program.h"
@@ -89,6 +90,7 @@ class Worker {
   static constexpr std::uint32_t kDropsPerTurn = 32 * 1024;
   static constexpr std::uint32_t kClosesPerTurn = 256;
   static constexpr std::uint32_t kTimersPerTurn = 1024;
+  static constexpr std::uint32_t kPingsPerTurn = 256;
   /// The second finds the peer's end behind the last bytes; who still has more waits for its next turn.
   static constexpr std::uint32_t kReadsPerEvent = 2;
   /// How long a turn goes on with those, so that many floods do not hold up everybody else.
@@ -164,6 +166,13 @@ class Worker {
   [[nodiscard]] bool was_cut(const Session& session) const noexcept;
   void cut_off(const Session& session) noexcept;
   void attempt_ended(const Session& session, bool opened) noexcept;
+
+  // worker_ping.cpp
+  void keep_alive();
+  [[nodiscard]] bool ping_due(SlotIndex slot);
+  void answer_due(SlotIndex slot);
+  [[nodiscard]] bool is_keep_alive_pong(const Session& session,
+                                        std::span<const std::uint8_t> payload) noexcept;
 
   // worker_receive.cpp
   void readable(Session& session, bool ended);
@@ -247,8 +256,9 @@ class Worker {
   BufferPool<Partial> partial_;
   std::vector<Broadcasts> broadcasts_;         ///< by scenario
   std::vector<std::vector<SlotIndex>> users_;  ///< by scenario and place in the share; 0 = away
-  std::vector<Away> away_;                     ///< by slot; empty if nobody comes back or is cut
-  std::vector<SocketToken> unread_;            ///< sockets whose read budget was used up
+  KeepAliveRound keep_alive_;
+  std::vector<Away> away_;           ///< by slot; empty if nobody comes back or is cut
+  std::vector<SocketToken> unread_;  ///< sockets whose read budget was used up
   std::vector<SocketToken> reading_;
   std::vector<std::uint8_t> receive_;  ///< one receive buffer, with padding for the JSON reader
   std::string text_;                   ///< a message being rendered

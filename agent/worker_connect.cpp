@@ -173,6 +173,7 @@ void Worker::opened(Session& session) {
   recorder_.time(session.scenario, Time::handshake, now_ns_ - session.begun_ns);
   count(session, Counter::opened);
   attempt_ended(session, true);
+  if (keep_alive_.is_on()) keep_alive_.sent_ns(slab_.slot_of(session)) = 0;
   session.begun_ns = now_ns_;
   timers_.disarm(session);
   set_state(session, State::pacing);

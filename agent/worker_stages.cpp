@@ -24,6 +24,7 @@ void Worker::follow_timeline() {
     cpu_ns_ = network_.thread_cpu_ns();
     wait_ = network_.thread_wait();
     turn_max_ns_ = 0;
+    keep_alive_.begin(start_ns_);
     enter_stage(0, start_ns_);
   }
   while (course_ == Course::running) {

@@ -225,6 +225,7 @@ std::vector<std::string> check_notes(const Plan& plan, const CheckFacts& facts) 
   slower_than_the_stage(plan, notes);
   never_used(plan, notes);
   never_back(plan, notes);
+  if (std::string doubt = doubt_of(plan.connection); !doubt.empty()) notes.push_back(std::move(doubt));
   near_capacity(plan, facts, notes);
   too_little_memory(plan, facts, notes);
   return notes;

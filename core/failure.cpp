@@ -97,6 +97,10 @@ std::string describe_timeout(const Failure& failure) {
   return fmt::format("no {} in {} ms", awaited, failure.detail);
 }
 
+std::string describe_no_pong(std::uint32_t ms) {
+  return ms % 1000 == 0 ? fmt::format("no pong in {} s", ms / 1000) : fmt::format("no pong in {} ms", ms);
+}
+
 std::string describe_status(std::uint32_t status) {
   const char* words = words_of(kStatus, status);
   return words == nullptr ? fmt::format("status {}", status) : fmt::format("{} {}", status, words);
@@ -158,6 +162,7 @@ std::string describe(const Failure& failure) {
     case Cause::bad_close_frame: return "malformed close frame (1002)";
     case Cause::invalid_utf8: return "text that is not UTF-8 (1007)";
     case Cause::message_too_large: return "message too large (1009)";
+    case Cause::no_pong: return describe_no_pong(failure.detail);
     case Cause::agent_lost: return "agent lost";
     case Cause::other: return "other kinds";
   }
@@ -195,6 +200,7 @@ const char* name(Cause cause) noexcept {
     case Cause::bad_close_frame: return "bad_close_frame";
     case Cause::invalid_utf8: return "invalid_utf8";
     case Cause::message_too_large: return "message_too_large";
+    case Cause::no_pong: return "no_pong";
     case Cause::agent_lost: return "agent_lost";
     case Cause::other: return "other";
   }

@@ -42,6 +42,7 @@ enum class Cause : std::uint8_t {
   bad_close_frame,    ///< one-byte body or a code that may not be sent; 1002
   invalid_utf8,       ///< 1007
   message_too_large,  ///< 1009
+  no_pong,            ///< no answer to a keep-alive ping: a dead peer; detail = milliseconds
   agent_lost,         ///< the agent that held the connection is gone
   other,              ///< kinds beyond the table's capacity
 };

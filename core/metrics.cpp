@@ -78,10 +78,14 @@ constexpr std::array<Metric, kCounters> kCounterTable{{
      "Users who stay away because they had no attempt left."},
     {"disconnected", "onrush_connections_disconnected_total", "connections", Kind::counter,
      "Closed connections that a stage's disconnect had ended."},
+    {"keepalive_pings", "onrush_keepalive_pings_total", "messages", Kind::counter,
+     "Pings that keep connections alive."},
+    {"keepalive_pongs", "onrush_keepalive_pongs_total", "messages", Kind::counter,
+     "Pongs that answered them in time."},
 }};
 
 static_assert(static_cast<std::size_t>(Time::recovery) + 1 == kTimes);
-static_assert(static_cast<std::size_t>(Counter::disconnected) + 1 == kCounters);
+static_assert(static_cast<std::size_t>(Counter::keepalive_pongs) + 1 == kCounters);
 
 template <class Enum, std::size_t N>
 std::optional<Enum> named(const std::array<Metric, N>& table, std::string_view name) noexcept {

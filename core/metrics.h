@@ -57,7 +57,7 @@ enum class Counter : std::uint8_t {
   gave_up,          ///< users who had no attempt left
   disconnected,     ///< closed ones that a stage's `disconnect` had ended
 };
-inline constexpr std::size_t kCounters = 24;
+inline constexpr std::size_t kCounters = 26;
 
 enum class Kind : std::uint8_t { counter, gauge, histogram };
 

@@ -13,11 +13,13 @@ constexpr Names<11> kPlan{"name",       "target", "parameters", "connection", "s
                           "thresholds", "abort",  "seed",       "observe",    "on_agent_loss"};
 constexpr Names<2> kPlanLater{"data", "search"};
 
-constexpr Names<3> kConnection{"headers", "cookies", "subprotocols"};
-constexpr Names<6> kConnectionLater{"protocol", "tls", "deflate", "ping", "timeout", "proxy"};
+constexpr Names<5> kConnection{"headers", "cookies", "subprotocols", "ping", "timeout"};
+constexpr Names<4> kConnectionLater{"protocol", "tls", "deflate", "proxy"};
 
 constexpr Names<3> kScenario{"weight", "script", "on_close"};
 constexpr Names<3> kScenarioLater{"connection", "target", "data"};
+
+constexpr Names<2> kPing{"interval", "timeout"};
 
 constexpr Names<1> kOnClose{"reconnect"};
 constexpr Names<5> kBackoff{"backoff", "factor", "jitter", "attempts", "reset_after"};
@@ -60,6 +62,7 @@ constexpr Names<3> kObserveLater{"pid", "host", "url"};
 
 constinit const KeyTable kPlanKeys{"a plan", kPlan, kPlanLater};
 constinit const KeyTable kConnectionKeys{"'connection'", kConnection, kConnectionLater};
+constinit const KeyTable kPingKeys{"'ping'", kPing, {}};
 constinit const KeyTable kScenarioKeys{"a scenario", kScenario, kScenarioLater};
 constinit const KeyTable kOnCloseKeys{"'on_close'", kOnClose, {}};
 constinit const KeyTable kBackoffKeys{"'reconnect' of 'on_close'", kBackoff, {}};
@@ -77,10 +80,10 @@ constinit const KeyTable kCloseKeys{"'close'", kClose, {}};
 constinit const KeyTable kObserveKeys{"an item of 'observe'", kObserve, kObserveLater};
 
 std::span<const KeyTable* const> key_tables() noexcept {
-  static constexpr std::array<const KeyTable*, 17> kAll{
-      &kPlanKeys,       &kConnectionKeys, &kScenarioKeys, &kOnCloseKeys, &kBackoffKeys, &kStageKeys,
-      &kDisconnectKeys, &kSteps,          &kConnectKeys,  &kSendKeys,    &kRequestKeys, &kReplyKeys,
-      &kListenKeys,     &kThinkKeys,      &kRepeatKeys,   &kCloseKeys,   &kObserveKeys};
+  static constexpr std::array<const KeyTable*, 18> kAll{
+      &kPlanKeys,  &kConnectionKeys, &kPingKeys,  &kScenarioKeys, &kOnCloseKeys, &kBackoffKeys,
+      &kStageKeys, &kDisconnectKeys, &kSteps,     &kConnectKeys,  &kSendKeys,    &kRequestKeys,
+      &kReplyKeys, &kListenKeys,     &kThinkKeys, &kRepeatKeys,   &kCloseKeys,   &kObserveKeys};
   return kAll;
 }
 

@@ -17,6 +17,7 @@ struct KeyTable {
 
 extern const KeyTable kPlanKeys;
 extern const KeyTable kConnectionKeys;
+extern const KeyTable kPingKeys;
 extern const KeyTable kScenarioKeys;
 extern const KeyTable kOnCloseKeys;
 extern const KeyTable kBackoffKeys;

@@ -7,8 +7,8 @@
 
 #include "core/nearest.h"
 #include "core/plan_flow.h"
-#include "core/plan_upgrade.h"
 #include "core/plan_on_close.h"
+#include "core/plan_upgrade.h"
 #include "core/plan_values.h"
 #include "core/script.h"
 
@@ -98,6 +98,7 @@ class ScriptReader {
 
   OptionalStep connect(const YamlNode& name, const YamlNode& value) {
     ConnectStep step;
+    step.timeout_ns = 0;  // the connection's, unless it states its own
     if (given(value) && reader_.is_map(value, within("connect"), "{timeout: 30s}")) {
       const Fields fields(reader_, value, kConnectKeys, within("connect"));
       timeout(fields, step.timeout_ns);

@@ -188,6 +188,13 @@ void World::carry(Connection& connection, std::string bytes) {
 
 void World::arrived(Connection& connection, const std::string& bytes) {
   connection.from_client += bytes;
+  connection.heard_ns = now_ns_;
+  if (idle_cut_ns_ > 0)
+    at(now_ns_ + idle_cut_ns_, [this, &connection] {
+      if (connection.gone || now_ns_ - connection.heard_ns < idle_cut_ns_) return;
+      connection.ended = true;
+      connection.network->tell(connection, true, false);
+    });
   if (now_ns_ >= frozen_from_ns_ && now_ns_ < frozen_until_ns_) {
     at(frozen_until_ns_, [this, &connection] { take_apart(connection); });
     return;
@@ -244,6 +251,10 @@ void World::message(Connection& c, std::uint8_t opcode, const std::string& paylo
   if (opcode == 8) {
     if (!c.mute) send(c, server_frame(8, payload.substr(0, 2)), true);
     return;
+  }
+  if (opcode == 9) {
+    ++pings_;
+    return send(c, server_frame(10, payload));
   }
   if (opcode != 1 && opcode != 2) return;
   ++messages_in_;
