@@ -10,7 +10,8 @@ namespace {
 constexpr std::int64_t kLooksPerRound = 1024;
 constexpr std::int64_t kShortestLook_ns = 1'000'000;
 
-// Multiples of the golden ratio leave the largest gaps between any few of them (Knuth, volume 3, section 6.4).
+// Multiples of the golden ratio leave the largest gaps between any few of them (Knuth, volume 3,
+// section 6.4).
 std::uint64_t spreading_stride(std::uint64_t slots) {
   auto stride = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(static_cast<double>(slots) * 0.618034));
   while (std::gcd(stride, slots) != 1) ++stride;

@@ -1,10 +1,10 @@
 // Which slot's keep-alive ping is due when: all of a worker's pings, spread evenly over their interval.
 //
 // Why: a million pings at one instant every 20 s are a load of their own, and a second timer a connection
-// would cost every idle user. Here a round visits each slot once an interval, in an order that spreads any few
-// of them over it, and a second round follows it by the time-out: who has not answered by then is dead. Owner:
-// one worker. Empty (no slot) if the plan asks for no pings; then nothing here costs anything. Times are
-// monotonic nanoseconds.
+// would cost every idle user. Here a round visits each slot once an interval, in an order that spreads any
+// few of them over it, and a second round follows it by the time-out: who has not answered by then is dead.
+// Owner: one worker. Empty (no slot) if the plan asks for no pings; then nothing here costs anything. Times
+// are monotonic nanoseconds.
 #pragma once
 
 #include <cstdint>

@@ -90,6 +90,7 @@ void StageShare::add_users(const UserChange& change) {
 }
 
 void StageShare::add_arrivals(const ArrivalChange& change) {
+  if (change.poisson) return add_poisson(change);
   const StageTimeline& stage = program_.stages[stage_];
   const double begun = begun_[change.stream];
   double after_ramp = begun;
@@ -103,6 +104,22 @@ void StageShare::add_arrivals(const ArrivalChange& change) {
   if (change.to_per_s > 0 && rest_s > 0)
     add_phase(change.stream, {change.to_per_s, change.to_per_s, rest_s}, after_ramp,
               begin_ns_ + nanoseconds(change.over_s));
+}
+
+void StageShare::add_poisson(const ArrivalChange& change) {
+  const StageTimeline& stage = program_.stages[stage_];
+  const double length_s =
+      stage.end == StageEnd::after_length ? stage.length_s : std::numeric_limits<double>::infinity();
+  Cursor cursor;
+  cursor.kind = DueItem::Kind::arrival;
+  cursor.stream = change.stream;
+  cursor.at_random.emplace(Pace{change.from_per_s, change.to_per_s, change.over_s, length_s},
+                           items_before(begun_[change.stream]), change.key, share_);
+  cursor.begin_ns = begin_ns_;
+  cursor.over = cursor.at_random->over();
+  cursor.item = cursor.at_random->number();
+  set_due(cursor);
+  cursors_.push_back(cursor);
 }
 
 void StageShare::add_phase(std::uint32_t stream, Ramp ramp, double begun, std::int64_t begin_ns) {
@@ -125,6 +142,12 @@ void StageShare::end(std::int64_t end_ns) {
       stage.end == StageEnd::after_length ? stage.length_s : static_cast<double>(end_ns - begin_ns_) / 1e9;
   for (const ArrivalChange& change : stage.arrivals) {
     double& begun = begun_[change.stream];
+    if (change.poisson) {
+      for (Cursor& cursor : cursors_)
+        if (cursor.at_random && cursor.stream == change.stream)
+          begun = static_cast<double>(cursor.at_random->number_at(length_s));
+      continue;
+    }
     if (change.over_s > 0)
       begun += arrivals_until({change.from_per_s, change.to_per_s, change.over_s},
                               std::min(length_s, change.over_s));
@@ -142,7 +165,8 @@ void StageShare::set_due(Cursor& cursor) noexcept {
     cursor.over = cursor.item >= size_of(cursor.users);
     if (!cursor.over) cursor.due_ns = cursor.begin_ns + due_of(cursor.users, cursor.item);
   } else if (!cursor.over) {
-    const std::int64_t due = cursor.arrivals->due_ns(cursor.item);
+    const std::int64_t due =
+        cursor.at_random ? cursor.at_random->due_ns() : cursor.arrivals->due_ns(cursor.item);
     cursor.due_ns = due < kNever - cursor.begin_ns ? cursor.begin_ns + due : kNever;
   }
 }
@@ -173,6 +197,10 @@ void StageShare::taken(const DueItem& item) noexcept {
     ++cursor.item;
   } else if (cursor.kind != DueItem::Kind::arrival) {
     cursor.item += share_.count;
+  } else if (cursor.at_random) {
+    cursor.at_random->next();
+    cursor.over = cursor.at_random->over();
+    cursor.item = cursor.at_random->number();
   } else {
     const auto after = cursor.arrivals->after(cursor.item);
     cursor.over = !after;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "agent/program.h"
+#include "core/poisson.h"
 
 namespace onrush {
 
@@ -61,12 +62,14 @@ class StageShare {
     std::uint64_t item = 0;   ///< the next one
     std::int64_t due_ns = 0;  ///< of it
     UserChange users{};
-    std::optional<Schedule> arrivals;
-    std::int64_t begin_ns = 0;  ///< of the phase
+    std::optional<Schedule> arrivals;          ///< at equal intervals
+    std::optional<PoissonArrivals> at_random;  ///< or not: both phases in one
+    std::int64_t begin_ns = 0;                 ///< of the phase
   };
 
   void add_users(const UserChange& change);
   void add_arrivals(const ArrivalChange& change);
+  void add_poisson(const ArrivalChange& change);
   void add_phase(std::uint32_t stream, Ramp ramp, double begun, std::int64_t begin_ns);
   void add_cuts(std::uint32_t stage);
   void set_due(Cursor& cursor) noexcept;

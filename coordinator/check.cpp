@@ -112,8 +112,11 @@ std::string arrivals_pace(const StageTimeline& stage) {
     from += c.over_s > 0 ? c.from_per_s : c.to_per_s;
     to += c.to_per_s;
   }
-  if (over_s == 0) return format_rate(to);
-  return fmt::format("{} to {} in {}{}", format_rate(from), format_rate(to), format_seconds(over_s),
+  const bool random = std::any_of(stage.arrivals.begin(), stage.arrivals.end(),
+                                  [](const ArrivalChange& c) { return c.poisson; });
+  const char* how = random ? " at random" : "";
+  if (over_s == 0) return format_rate(to) + how;
+  return fmt::format("{} to {}{} in {}{}", format_rate(from), format_rate(to), how, format_seconds(over_s),
                      stage.length_s > over_s ? ", then held" : "");
 }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -126,7 +127,9 @@ struct Stage {
   std::optional<double> arrivals;
   /// ... or for single scenarios.
   std::map<std::uint32_t, double> arrivals_by_scenario;
-  std::optional<std::int64_t> over_ns;  ///< the change is a linear ramp this long
+  bool poisson = false;  ///< `arrivals` come at random instants, not at equal intervals
+  std::set<std::uint32_t> poisson_scenarios = {};  ///< likewise, of `arrivals_by_scenario`
+  std::optional<std::int64_t> over_ns;             ///< the change is a linear ramp this long
   std::optional<double> rate;  ///< the change starts or stops users at this pace, until all have settled
   std::optional<std::int64_t> for_ns;  ///< then hold
   std::optional<Disconnect> disconnect = {};

@@ -26,6 +26,8 @@ constexpr Names<5> kBackoff{"backoff", "factor", "jitter", "attempts", "reset_af
 
 constexpr Names<7> kStage{"name", "users", "arrivals", "over", "rate", "for", "disconnect"};
 
+constexpr Names<2> kArrivals{"rate", "distribution"};
+
 constexpr Names<4> kDisconnect{"share", "count", "by", "rate"};
 
 constexpr Names<8> kStep{"connect", "send", "request", "listen", "think", "repeat", "close", "drop"};
@@ -67,6 +69,7 @@ constinit const KeyTable kScenarioKeys{"a scenario", kScenario, kScenarioLater};
 constinit const KeyTable kOnCloseKeys{"'on_close'", kOnClose, {}};
 constinit const KeyTable kBackoffKeys{"'reconnect' of 'on_close'", kBackoff, {}};
 constinit const KeyTable kStageKeys{"a stage", kStage, {}};
+constinit const KeyTable kArrivalsKeys{"'arrivals'", kArrivals, {}};
 constinit const KeyTable kDisconnectKeys{"'disconnect'", kDisconnect, {}};
 constinit const KeyTable kSteps{"a script", kStep, kStepLater};
 constinit const KeyTable kConnectKeys{"'connect'", kConnect, kConnectLater};
@@ -80,10 +83,11 @@ constinit const KeyTable kCloseKeys{"'close'", kClose, {}};
 constinit const KeyTable kObserveKeys{"an item of 'observe'", kObserve, kObserveLater};
 
 std::span<const KeyTable* const> key_tables() noexcept {
-  static constexpr std::array<const KeyTable*, 18> kAll{
-      &kPlanKeys,  &kConnectionKeys, &kPingKeys,  &kScenarioKeys, &kOnCloseKeys, &kBackoffKeys,
-      &kStageKeys, &kDisconnectKeys, &kSteps,     &kConnectKeys,  &kSendKeys,    &kRequestKeys,
-      &kReplyKeys, &kListenKeys,     &kThinkKeys, &kRepeatKeys,   &kCloseKeys,   &kObserveKeys};
+  static constexpr std::array<const KeyTable*, 19> kAll{
+      &kPlanKeys,    &kConnectionKeys, &kPingKeys,     &kScenarioKeys,   &kOnCloseKeys,
+      &kBackoffKeys, &kStageKeys,      &kArrivalsKeys, &kDisconnectKeys, &kSteps,
+      &kConnectKeys, &kSendKeys,       &kRequestKeys,  &kReplyKeys,      &kListenKeys,
+      &kThinkKeys,   &kRepeatKeys,     &kCloseKeys,    &kObserveKeys};
   return kAll;
 }
 

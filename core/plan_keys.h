@@ -22,6 +22,7 @@ extern const KeyTable kScenarioKeys;
 extern const KeyTable kOnCloseKeys;
 extern const KeyTable kBackoffKeys;
 extern const KeyTable kStageKeys;
+extern const KeyTable kArrivalsKeys;
 extern const KeyTable kDisconnectKeys;
 extern const KeyTable kSteps;
 extern const KeyTable kConnectKeys;

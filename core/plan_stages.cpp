@@ -16,6 +16,7 @@
 namespace onrush {
 namespace {
 
+constexpr std::array<std::string_view, 2> kDistributions{"even", "poisson"};
 constexpr std::array<std::string_view, 2> kDisconnectWays{"rst", "close"};
 
 /// Reads one stage after the other and follows what each leaves behind.
@@ -82,8 +83,6 @@ class StageReader {
   }
 
   void unknown_scenario(const YamlNode& key, const std::string& what) {
-    if (key.text == "rate" || key.text == "distribution" || key.text == "poisson")
-      return reader_.complain(key, fmt::format("'{}' in {} is not yet supported", key.text, what));
     const std::string hint = did_you_mean(key.text, names_);
     const std::string known = names_.size() > 10 ? "" : fmt::format("; the scenarios are {}", all_of(names_));
     reader_.complain(
@@ -115,13 +114,35 @@ class StageReader {
   }
 
   void read_arrivals(const YamlNode& node, const std::string& what, Stage& stage) {
-    if (node.kind != YamlNode::Kind::map) {
-      stage.arrivals = reader_.rate(node, what, Zero::allowed).value_or(1);
+    if (node.kind != YamlNode::Kind::map || is_rate_with_options(node)) {
+      stage.arrivals = read_rate(node, what, stage.poisson);
       return;
     }
     by_scenario(node, what, [&](std::uint32_t scenario, const YamlNode& value, const std::string& whose) {
-      stage.arrivals_by_scenario[scenario] = reader_.rate(value, whose, Zero::allowed).value_or(1);
+      bool poisson = false;
+      stage.arrivals_by_scenario[scenario] = read_rate(value, whose, poisson);
+      if (poisson) stage.poisson_scenarios.insert(scenario);
     });
+  }
+
+  // `{rate: 200/s, distribution: poisson}`, unless a scenario has one of these names.
+  [[nodiscard]] bool is_rate_with_options(const YamlNode& map) const {
+    for (std::size_t i = 0; i + 1 < map.children.size(); i += 2) {
+      const std::string& key = map.children[i]->text;
+      const bool option =
+          std::find(kArrivalsKeys.known.begin(), kArrivalsKeys.known.end(), key) != kArrivalsKeys.known.end();
+      if (option && std::find(names_.begin(), names_.end(), key) == names_.end()) return true;
+    }
+    return false;
+  }
+
+  double read_rate(const YamlNode& node, const std::string& what, bool& poisson) {
+    if (node.kind != YamlNode::Kind::map) return reader_.rate(node, what, Zero::allowed).value_or(1);
+    Fields fields(reader_, node, kArrivalsKeys, what);
+    if (const YamlNode* distribution = fields.find("distribution"))
+      poisson = reader_.word(*distribution, fields.what("distribution"), kDistributions).value_or(0) == 1;
+    const YamlNode* rate = fields.need("rate", "{rate: 200/s, distribution: poisson}");
+    return rate == nullptr ? 1 : reader_.rate(*rate, fields.what("rate"), Zero::allowed).value_or(1);
   }
 
   // `users_` is still what the stages before want.

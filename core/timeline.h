@@ -41,7 +41,9 @@ struct ArrivalChange {
   std::uint32_t stream;
   double from_per_s;
   double to_per_s;
-  double over_s;  ///< 0: runs at to_per_s from the stage's begin
+  double over_s;          ///< 0: runs at to_per_s from the stage's begin
+  bool poisson = false;   ///< at random instants (core/poisson); else at equal intervals
+  std::uint64_t key = 0;  ///< of its process
 };
 
 /// Of the `users` of a scenario that are wanted when the stage begins, so many lose their connection:

@@ -44,9 +44,9 @@ TEST(Simulation, ADeadPeerIsFoundByItsMissingPong) {
   for (const char* script :
        {"[connect, listen]", "[connect, {repeat: {every: 1s, do: [{request: {text: a, timeout: 60s}}]}}]"}) {
     SCOPED_TRACE(script);
-    Simulation run{plan("ping: {interval: 10s, timeout: 2s}", script,
-                        "on_close: {reconnect: {backoff: 100ms}}, "),
-                   {.agents = 2}};
+    Simulation run{
+        plan("ping: {interval: 10s, timeout: 2s}", script, "on_close: {reconnect: {backoff: 100ms}}, "),
+        {.agents = 2}};
     // Nobody answers any more, and nothing tells so.
     run.world().freeze(run.start_ns() + 30'000'000'000, run.start_ns() + 44'000'000'000);
     run.run();
