@@ -69,6 +69,7 @@ void Collector::add(const Portion& portion, std::size_t worker) {
   for (const RecordedCell* cell : portion.cells) {
     Merged& merged = cells_[{cell->stage, cell->scenario}];
     for (std::size_t c = 0; c < kCounters; ++c) merged.counters[c] += cell->counters[c];
+    for (std::size_t t = 0; t < kTries; ++t) merged.tries[t] += cell->tries[t];
     for (std::size_t t = 0; t < kTimes; ++t)
       if (cell->times[t].count() != 0) merged.times[t].add(cell->times[t]);
   }
@@ -110,7 +111,7 @@ void Collector::drain_cells(Snapshot& snapshot) {
   };
   for (auto place = cells_.begin(); place != cells_.end();) {
     Merged& merged = place->second;
-    Cell cell{place->first.first, place->first.second, merged.counters, {}};
+    Cell cell{place->first.first, place->first.second, merged.counters, {}, merged.tries};
     lag_.add(lag_of(merged, Time::start_lag));
     lag_.add(lag_of(merged, Time::send_lag));
     for (std::size_t t = 0; t < kTimes; ++t) {
@@ -121,6 +122,7 @@ void Collector::drain_cells(Snapshot& snapshot) {
     }
     const bool quiet = cell.times.empty() && merged.counters == Counters{};
     merged.counters = {};
+    merged.tries = {};
     if (!quiet) snapshot.cells.push_back(std::move(cell));
     place = quiet ? cells_.erase(place) : std::next(place);
   }

@@ -40,6 +40,7 @@ class Collector {
   struct Merged {
     Counters counters{};
     std::array<Histogram, kTimes> times;
+    Tries tries{};
   };
   using CellKey = std::pair<std::uint32_t, std::uint32_t>;
 

@@ -92,6 +92,7 @@ bool Recorder::hand_over(std::uint32_t second, const WorkerState& state) noexcep
 void Recorder::clear(Portion& portion) noexcept {
   for (RecordedCell* cell : portion.cells) {
     cell->counters = {};
+    cell->tries = {};
     for (Histogram& histogram : cell->times)
       if (histogram.count() != 0) histogram.clear();
     free_cells_.push_back(cell);

@@ -25,6 +25,7 @@ struct RecordedCell {
   std::uint32_t scenario = 0;
   Counters counters{};
   std::array<Histogram, kTimes> times;
+  Tries tries{};
 };
 
 /// What the worker says of itself when it hands over.
@@ -63,6 +64,10 @@ class Recorder {
   }
   void time(std::uint32_t scenario, Time time, std::int64_t ns) noexcept {
     cell(scenario).times[static_cast<std::size_t>(time)].record(ns / 1000);
+  }
+  /// A user came back with its `tries`-th attempt, from 1.
+  void came_back(std::uint32_t scenario, std::uint32_t tries) noexcept {
+    ++cell(scenario).tries[(tries < kTries ? tries : kTries) - 1];
   }
   /// `at_us` since the run began.
   void failure(std::uint32_t scenario, const Failure& failure, std::int64_t at_us, std::string_view sample);

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
+
+#include "core/permutation.h"
 
 namespace onrush {
 namespace {
@@ -40,7 +43,23 @@ std::uint64_t items_of_share(std::uint64_t size, std::uint64_t first, Share shar
 
 StageShare::StageShare(const Program& program, Share share)
     : program_{program}, share_{share}, streams_{program.plan.scenarios.size() + 1}, begun_(streams_) {
-  cursors_.reserve(program.plan.scenarios.size() + 2 * streams_);
+  cursors_.reserve(program.plan.scenarios.size() + 2 * streams_ + 1);
+  for (std::uint32_t stage = 0; stage < program.stages.size(); ++stage) add_cuts(stage);
+}
+
+// Chosen before the run: every share goes through all that the stage cuts, and keeps its own.
+void StageShare::add_cuts(std::uint32_t stage) {
+  std::vector<Cut>& cuts = cuts_.emplace_back();
+  for (const UserCut& cut : program_.stages[stage].cuts)
+    for (std::uint64_t k = 0; k < cut.count; ++k) {
+      const std::uint64_t user = permuted(k, cut.users, cut.key);
+      if ((program_.user_bases[cut.scenario] + user) % share_.count != share_.index) continue;
+      const double part = static_cast<double>(k) / static_cast<double>(cut.count);
+      cuts.push_back({nanoseconds(part * cut.over_s), cut.scenario, static_cast<std::uint32_t>(user)});
+    }
+  std::sort(cuts.begin(), cuts.end(), [](const Cut& a, const Cut& b) {
+    return std::tuple{a.due_ns, a.scenario, a.user} < std::tuple{b.due_ns, b.scenario, b.user};
+  });
 }
 
 void StageShare::begin(std::uint32_t stage, std::int64_t begin_ns) {
@@ -50,6 +69,12 @@ void StageShare::begin(std::uint32_t stage, std::int64_t begin_ns) {
   cursors_.clear();
   for (const UserChange& change : program_.stages[stage].users) add_users(change);
   for (const ArrivalChange& change : program_.stages[stage].arrivals) add_arrivals(change);
+  if (cuts_[stage].empty()) return;
+  Cursor cursor;
+  cursor.kind = DueItem::Kind::cut_user;
+  cursor.begin_ns = begin_ns;
+  set_due(cursor);
+  cursors_.push_back(cursor);
 }
 
 void StageShare::add_users(const UserChange& change) {
@@ -65,6 +90,7 @@ void StageShare::add_users(const UserChange& change) {
 }
 
 void StageShare::add_arrivals(const ArrivalChange& change) {
+  if (change.poisson) return add_poisson(change);
   const StageTimeline& stage = program_.stages[stage_];
   const double begun = begun_[change.stream];
   double after_ramp = begun;
@@ -78,6 +104,22 @@ void StageShare::add_arrivals(const ArrivalChange& change) {
   if (change.to_per_s > 0 && rest_s > 0)
     add_phase(change.stream, {change.to_per_s, change.to_per_s, rest_s}, after_ramp,
               begin_ns_ + nanoseconds(change.over_s));
+}
+
+void StageShare::add_poisson(const ArrivalChange& change) {
+  const StageTimeline& stage = program_.stages[stage_];
+  const double length_s =
+      stage.end == StageEnd::after_length ? stage.length_s : std::numeric_limits<double>::infinity();
+  Cursor cursor;
+  cursor.kind = DueItem::Kind::arrival;
+  cursor.stream = change.stream;
+  cursor.at_random.emplace(Pace{change.from_per_s, change.to_per_s, change.over_s, length_s},
+                           items_before(begun_[change.stream]), change.key, share_);
+  cursor.begin_ns = begin_ns_;
+  cursor.over = cursor.at_random->over();
+  cursor.item = cursor.at_random->number();
+  set_due(cursor);
+  cursors_.push_back(cursor);
 }
 
 void StageShare::add_phase(std::uint32_t stream, Ramp ramp, double begun, std::int64_t begin_ns) {
@@ -100,6 +142,12 @@ void StageShare::end(std::int64_t end_ns) {
       stage.end == StageEnd::after_length ? stage.length_s : static_cast<double>(end_ns - begin_ns_) / 1e9;
   for (const ArrivalChange& change : stage.arrivals) {
     double& begun = begun_[change.stream];
+    if (change.poisson) {
+      for (Cursor& cursor : cursors_)
+        if (cursor.at_random && cursor.stream == change.stream)
+          begun = static_cast<double>(cursor.at_random->number_at(length_s));
+      continue;
+    }
     if (change.over_s > 0)
       begun += arrivals_until({change.from_per_s, change.to_per_s, change.over_s},
                               std::min(length_s, change.over_s));
@@ -110,11 +158,15 @@ void StageShare::end(std::int64_t end_ns) {
 
 void StageShare::set_due(Cursor& cursor) noexcept {
   cursor.due_ns = kNever;
-  if (cursor.kind != DueItem::Kind::arrival) {
+  if (cursor.kind == DueItem::Kind::cut_user) {
+    cursor.over = cursor.item >= cuts_[stage_].size();
+    if (!cursor.over) cursor.due_ns = cursor.begin_ns + cuts_[stage_][cursor.item].due_ns;
+  } else if (cursor.kind != DueItem::Kind::arrival) {
     cursor.over = cursor.item >= size_of(cursor.users);
     if (!cursor.over) cursor.due_ns = cursor.begin_ns + due_of(cursor.users, cursor.item);
   } else if (!cursor.over) {
-    const std::int64_t due = cursor.arrivals->due_ns(cursor.item);
+    const std::int64_t due =
+        cursor.at_random ? cursor.at_random->due_ns() : cursor.arrivals->due_ns(cursor.item);
     cursor.due_ns = due < kNever - cursor.begin_ns ? cursor.begin_ns + due : kNever;
   }
 }
@@ -127,7 +179,10 @@ std::optional<DueItem> StageShare::next(std::int64_t limit_ns) const noexcept {
   if (earliest == nullptr) return std::nullopt;
   DueItem item{earliest->kind, static_cast<std::uint32_t>(earliest - cursors_.data()), earliest->scenario, 0,
                earliest->due_ns};
-  if (earliest->kind != DueItem::Kind::arrival) {
+  if (earliest->kind == DueItem::Kind::cut_user) {
+    item.scenario = cuts_[stage_][earliest->item].scenario;
+    item.number = cuts_[stage_][earliest->item].user;
+  } else if (earliest->kind != DueItem::Kind::arrival) {
     item.number = user_of(earliest->users, earliest->item);
   } else {
     item.scenario = earliest->stream == 0 ? program_.mix.scenario(earliest->item) : earliest->stream - 1;
@@ -138,8 +193,14 @@ std::optional<DueItem> StageShare::next(std::int64_t limit_ns) const noexcept {
 
 void StageShare::taken(const DueItem& item) noexcept {
   Cursor& cursor = cursors_[item.cursor];
-  if (cursor.kind != DueItem::Kind::arrival) {
+  if (cursor.kind == DueItem::Kind::cut_user) {
+    ++cursor.item;
+  } else if (cursor.kind != DueItem::Kind::arrival) {
     cursor.item += share_.count;
+  } else if (cursor.at_random) {
+    cursor.at_random->next();
+    cursor.over = cursor.at_random->over();
+    cursor.item = cursor.at_random->number();
   } else {
     const auto after = cursor.arrivals->after(cursor.item);
     cursor.over = !after;

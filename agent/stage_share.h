@@ -12,11 +12,12 @@
 #include <vector>
 
 #include "agent/program.h"
+#include "core/poisson.h"
 
 namespace onrush {
 
 struct DueItem {
-  enum class Kind : std::uint8_t { start_user, end_user, arrival } kind;
+  enum class Kind : std::uint8_t { start_user, end_user, cut_user, arrival } kind;
   std::uint32_t cursor;  ///< for taken() and hold()
   std::uint32_t scenario;
   std::uint64_t number;  ///< user j of its scenario, or ${user} of an arrival
@@ -61,14 +62,24 @@ class StageShare {
     std::uint64_t item = 0;   ///< the next one
     std::int64_t due_ns = 0;  ///< of it
     UserChange users{};
-    std::optional<Schedule> arrivals;
-    std::int64_t begin_ns = 0;  ///< of the phase
+    std::optional<Schedule> arrivals;          ///< at equal intervals
+    std::optional<PoissonArrivals> at_random;  ///< or not: both phases in one
+    std::int64_t begin_ns = 0;                 ///< of the phase
   };
 
   void add_users(const UserChange& change);
   void add_arrivals(const ArrivalChange& change);
+  void add_poisson(const ArrivalChange& change);
   void add_phase(std::uint32_t stream, Ramp ramp, double begun, std::int64_t begin_ns);
+  void add_cuts(std::uint32_t stage);
   void set_due(Cursor& cursor) noexcept;
+
+  /// A user of this share that a stage disconnects.
+  struct Cut {
+    std::int64_t due_ns;  ///< since the stage's begin
+    std::uint32_t scenario;
+    std::uint32_t user;
+  };
 
   const Program& program_;
   Share share_;
@@ -78,6 +89,7 @@ class StageShare {
   std::uint64_t streams_;      ///< scenarios + 1
   std::vector<double> begun_;  ///< by stream: arrivals of the run before this stage, with the fraction
   std::vector<Cursor> cursors_;
+  std::vector<std::vector<Cut>> cuts_;  ///< by stage, in order of due times
 };
 
 }  // namespace onrush

@@ -37,13 +37,17 @@ Worker::Worker(const Program& program, const WorkerSettings& settings, PortAlloc
       unsent_{kReadyBuffers},
       partial_{kReadyBuffers},
       feed_rows_{program, settings.agent, settings.share, settings.capacity + 1},
+      keep_alive_{program.plan.connection.ping, settings.capacity},
       receive_(kReceiveBytes + kJsonPadding),
       start_ns_{kNever},
       stage_ends_ns_(program.stages.size(), kNever) {
   for (std::uint32_t s = 0; s < program.plan.scenarios.size(); ++s) {
     broadcasts_.emplace_back(s, settings.capacity);
     users_.emplace_back(share_of_users(program, s, settings.share).count);
+    if (program.plan.scenarios[s].reconnect) away_.resize(settings.capacity + 1);
   }
+  for (const StageTimeline& stage : program.stages)
+    if (!stage.cuts.empty()) away_.resize(settings.capacity + 1);
   for (std::string* text : {&text_, &reply_text_, &frame_, &pong_, &pongs_}) text->reserve(4096);
   unread_.reserve(1024);
   reading_.reserve(1024);
@@ -66,6 +70,7 @@ void Worker::turn() {
   if (timers_.advance(now_ns_, kTimersPerTurn, [this](Session& session) { timer_due(session); }) ==
       kTimersPerTurn)
     more_due_ = true;
+  if (keep_alive_.is_on()) keep_alive();
   now_ns_ = network_.now_ns();
   turn_max_ns_ = std::max(turn_max_ns_, now_ns_ - begin_ns);
   hand_over();
@@ -89,7 +94,10 @@ void Worker::handle(const NetworkEvent& event) {
 void Worker::timer_due(Session& session) {
   const std::int64_t due_ns = session.wake_ns;
   switch (session.state) {
-    case State::waiting: return session.step == 0 ? begin_session(session, due_ns) : run(session, due_ns);
+    case State::waiting:
+      if (session.step != 0) return run(session, due_ns);
+      // Nobody comes any more once the run is closing.
+      return course_ == Course::closing ? finish_session(session, false) : begin_session(session, due_ns);
     case State::connecting:
     case State::securing:
     case State::upgrading: {
@@ -181,6 +189,7 @@ std::int64_t Worker::next_wake_ns() const noexcept {
   const std::int64_t second_ends_ns =
       start_ns_ == kNever ? kNever : start_ns_ + (std::int64_t{second_} + 1) * kSecond_ns;
   wake = std::min(wake, second_ends_ns > now_ns_ ? second_ends_ns : now_ns_ + kRetry_ns);
+  if (course_ == Course::running && keep_alive_.is_on()) wake = std::min(wake, keep_alive_.next_look_ns());
   if (course_ == Course::running) return std::min({wake, stages_.next_due_ns(), stage_ends_ns_[stage_]});
   if (slab_.used() == 0) return std::min(wake, now_ns_ + kRetry_ns);
   return std::min(wake, next_close_ns());

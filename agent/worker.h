@@ -11,10 +11,18 @@
 // Arrivals count in the stage in which they are due, because a stage is left only when all of them were
 // started or dropped.
 //
-// worker.cpp: turn, dispatch, hand-over · worker_stages.cpp: what the timeline wants · worker_connect.cpp:
-// attempts · worker_tls.cpp: TLS · worker_receive.cpp: bytes, frames, messages · worker_listen.cpp:
-// broadcasts · worker_script.cpp: steps · worker_send.cpp: frames out · worker_feeds.cpp: rows of data ·
+// worker.cpp: turn, dispatch, hand-over
+// worker_stages.cpp: what the timeline wants
+// worker_connect.cpp: attempts
+// worker_tls.cpp: TLS
+// worker_receive.cpp: bytes, frames, messages
+// worker_listen.cpp: broadcasts
+// worker_script.cpp: steps
+// worker_feeds.cpp: rows of data
+// worker_send.cpp: frames out
+// worker_ping.cpp: keep-alive pings
 // worker_close.cpp: ends
+// worker_return.cpp: who was cut off comes back
 #pragma once
 
 #include <array>
@@ -28,6 +36,7 @@
 #include "agent/broadcasts.h"
 #include "agent/buffer_pool.h"
 #include "agent/feed_rows.h"
+#include "agent/keep_alive.h"
 #include "agent/network.h"
 #include "agent/port_allocator.h"
 #include "agent/program.h"
@@ -96,6 +105,7 @@ class Worker {
   static constexpr std::uint32_t kClosesPerTurn = 256;
   static constexpr std::uint32_t kHandshakesPerTurn = 16;
   static constexpr std::uint32_t kTimersPerTurn = 1024;
+  static constexpr std::uint32_t kPingsPerTurn = 256;
   /// The second finds the peer's end behind the last bytes; who still has more waits for its next turn.
   static constexpr std::uint32_t kReadsPerEvent = 2;
   /// How long a turn goes on with those, so that many floods do not hold up everybody else.
@@ -142,6 +152,7 @@ class Worker {
   [[nodiscard]] bool drop_due(std::int64_t limit_ns);
   [[nodiscard]] bool start_item(const DueItem& item);
   void end_user(std::uint32_t scenario, std::uint64_t user);
+  void cut_user(std::uint32_t scenario, std::uint64_t user);
   void begin_closing(std::int64_t at_ns);
   void close_due();
   [[nodiscard]] std::int64_t next_close_ns() const noexcept;
@@ -176,6 +187,18 @@ class Worker {
   [[nodiscard]] bool send_tls(Session& session, std::string_view bytes);
   void end_tls(Session& session) noexcept;
 
+  // worker_return.cpp
+  [[nodiscard]] bool comes_back(Session& session);
+  void cut(Session& session);
+  [[nodiscard]] bool was_cut(const Session& session) const noexcept;
+  void cut_off(const Session& session) noexcept;
+  void attempt_ended(const Session& session, bool opened) noexcept;
+  // worker_ping.cpp
+  void keep_alive();
+  [[nodiscard]] bool ping_due(SlotIndex slot);
+  void answer_due(SlotIndex slot);
+  [[nodiscard]] bool is_keep_alive_pong(const Session& session,
+                                        std::span<const std::uint8_t> payload) noexcept;
   // worker_receive.cpp
   void readable(Session& session, bool ended);
   void received(Session& session, std::span<const std::uint8_t> bytes);
@@ -240,6 +263,15 @@ class Worker {
   void close_socket(Session& session) noexcept;
   void finish_session(Session& session, bool normally);
 
+  /// What is known of a user who comes back when it was cut off.
+  struct Away {
+    std::int64_t since_ns = 0;  ///< when its connection ended; 0 while it has one, or before its first
+    std::uint32_t row = 0;      ///< attempts in a row without a connection that held
+    std::uint16_t tries = 0;    ///< attempts since `since_ns`
+    bool returning = false;     ///< the attempt under way, or next, follows a back-off
+    bool cut = false;           ///< its stage takes it the connection
+  };
+
   const Program& program_;
   const WorkerSettings settings_;
   Network& network_;
@@ -256,7 +288,9 @@ class Worker {
   FeedRows feed_rows_;
   std::vector<Broadcasts> broadcasts_;         ///< by scenario
   std::vector<std::vector<SlotIndex>> users_;  ///< by scenario and place in the share; 0 = away
-  std::vector<SocketToken> unread_;            ///< sockets whose read budget was used up
+  KeepAliveRound keep_alive_;
+  std::vector<Away> away_;           ///< by slot; empty if nobody comes back or is cut
+  std::vector<SocketToken> unread_;  ///< sockets whose read budget was used up
   std::vector<SocketToken> reading_;
   std::vector<std::uint8_t> receive_;  ///< one receive buffer, with padding for the JSON reader
   std::string text_;                   ///< a message being rendered

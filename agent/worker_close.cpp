@@ -64,11 +64,14 @@ void Worker::connection_ended(Session& session) {
   const bool lost = session.has(kLost);
   count(session, Counter::closed);
   if (lost) count(session, Counter::lost);
+  const bool cut_by_plan = was_cut(session);
+  if (lost || cut_by_plan) cut_off(session);
   recorder_.time(session.scenario, Time::session, now_ns_ - session.begun_ns);
   if (tls_ != nullptr && session.state == State::closing) end_tls(session);
   close_socket(session);
   set_state(session, State::waiting);
-  if (lost || session.has(kEnding)) return finish_session(session, false);
+  if ((lost || cut_by_plan) && comes_back(session)) return;
+  if (lost || cut_by_plan || session.has(kEnding)) return finish_session(session, false);
   // On from the next turn: what called us still looks at this connection.
   timers_.arm(session, now_ns_);
 }

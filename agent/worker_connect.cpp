@@ -24,6 +24,7 @@ bool Worker::start_session(std::uint32_t scenario, std::uint64_t user, std::int6
   if (slot == 0) return false;
   Session& session = slab_.at(slot);
   session.scenario = static_cast<std::uint16_t>(scenario);
+  if (!away_.empty()) away_[slot] = {};
   set_state(session, State::waiting);
   if (arrival) {
     session.user = user;
@@ -182,6 +183,8 @@ void Worker::opened(Session& session) {
   recorder_.time(session.scenario, Time::upgrade, now_ns_ - session.times.sent_ns);
   recorder_.time(session.scenario, Time::handshake, now_ns_ - session.begun_ns);
   count(session, Counter::opened);
+  attempt_ended(session, true);
+  if (keep_alive_.is_on()) keep_alive_.sent_ns(slab_.slot_of(session)) = 0;
   session.begun_ns = now_ns_;
   timers_.disarm(session);
   set_state(session, State::pacing);
@@ -197,7 +200,8 @@ void Worker::attempt_failed(Session& session, const Failure& failure, std::strin
   note_failure(session, failure, sample);
   close_socket(session);
   set_state(session, State::waiting);
-  finish_session(session, false);
+  attempt_ended(session, false);
+  if (!comes_back(session)) finish_session(session, false);
 }
 
 }  // namespace onrush

@@ -100,6 +100,7 @@ void Worker::control_received(Session& session, const FramePiece& piece) {
 
 void Worker::control_complete(Session& session, Opcode opcode, std::span<const std::uint8_t> payload) {
   if (opcode == Opcode::close) return close_received(session, payload);
+  if (opcode == Opcode::pong && is_keep_alive_pong(session, payload)) return;
   if (opcode != Opcode::ping || !is_open(session.state)) return;  // a stray pong means nothing
   pong_.assign(text_of(payload));
   if (session.unsent == 0) encode_frame(Opcode::pong, payload, random_.next_32(), pongs_);

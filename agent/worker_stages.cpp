@@ -24,6 +24,7 @@ void Worker::follow_timeline() {
     cpu_ns_ = network_.thread_cpu_ns();
     wait_ = network_.thread_wait();
     turn_max_ns_ = 0;
+    keep_alive_.begin(start_ns_);
     enter_stage(0, start_ns_);
   }
   while (course_ == Course::running) {
@@ -84,6 +85,7 @@ bool Worker::start_item(const DueItem& item) {
   switch (item.kind) {
     case DueItem::Kind::start_user: return start_session(item.scenario, item.number, item.due_ns, false);
     case DueItem::Kind::end_user: end_user(item.scenario, item.number); return true;
+    case DueItem::Kind::cut_user: cut_user(item.scenario, item.number); return true;
     case DueItem::Kind::arrival:
       recorder_.count(item.scenario, Counter::arrivals);
       if (arrivals_ >= settings_.arrival_capacity ||
@@ -103,6 +105,8 @@ bool Worker::drop_due(std::int64_t limit_ns) {
     stages_.taken(*item);
     if (item->kind == DueItem::Kind::end_user) {
       end_user(item->scenario, item->number);
+    } else if (item->kind == DueItem::Kind::cut_user) {
+      cut_user(item->scenario, item->number);
     } else if (item->kind == DueItem::Kind::arrival) {
       recorder_.count(item->scenario, Counter::arrivals);
       recorder_.count(item->scenario, Counter::dropped_arrivals);
@@ -131,6 +135,14 @@ void Worker::end_user(std::uint32_t scenario, std::uint64_t user) {
   session.set(kUnsettled);
   session.settling_stage = static_cast<std::uint16_t>(stage_);
   end_session(session);
+}
+
+// Whoever has no connection has none to lose.
+void Worker::cut_user(std::uint32_t scenario, std::uint64_t user) {
+  const SlotIndex slot = user_slot(scenario, user);
+  if (slot == 0) return;
+  Session& session = slab_.at(slot);
+  if (is_open(session.state)) cut(session);
 }
 
 void Worker::settle(Session& session) noexcept {

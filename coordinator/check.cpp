@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -111,9 +112,22 @@ std::string arrivals_pace(const StageTimeline& stage) {
     from += c.over_s > 0 ? c.from_per_s : c.to_per_s;
     to += c.to_per_s;
   }
-  if (over_s == 0) return format_rate(to);
-  return fmt::format("{} to {} in {}{}", format_rate(from), format_rate(to), format_seconds(over_s),
+  const bool random = std::any_of(stage.arrivals.begin(), stage.arrivals.end(),
+                                  [](const ArrivalChange& c) { return c.poisson; });
+  const char* how = random ? " at random" : "";
+  if (over_s == 0) return format_rate(to) + how;
+  return fmt::format("{} to {}{} in {}{}", format_rate(from), format_rate(to), how, format_seconds(over_s),
                      stage.length_s > over_s ? ", then held" : "");
+}
+
+/// "2,500 users disconnected by RST in 0.1 s"
+std::string disconnects(const Stage& asked, const StageTimeline& stage) {
+  if (stage.cuts.empty()) return "";
+  std::uint64_t count = 0;
+  for (const UserCut& cut : stage.cuts) count += cut.count;
+  return fmt::format("{} disconnected by {} in {}", count_of(count, "user", "users"),
+                     asked.disconnect->by_close ? "close frame" : "RST",
+                     format_seconds(stage.cuts.front().over_s));
 }
 
 /// "6 messages from publisher", "1,000 messages/s from chatter": what users of the closed model send on their
@@ -141,7 +155,8 @@ std::vector<Row> rows_of(const Plan& plan) {
     for (const std::uint64_t n : stage.users_at_end) users += n;
     std::uint64_t connects = arrivals[i];
     for (const UserChange& c : stage.users) connects += std::max(c.from, c.to) - c.from;
-    std::vector<std::string> parts = {users_pace(plan.stages[i], stage), arrivals_pace(stage)};
+    std::vector<std::string> parts = {users_pace(plan.stages[i], stage), arrivals_pace(stage),
+                                      disconnects(plan.stages[i], stage)};
     if (!parts[0].empty() && !stage.arrivals.empty()) parts[1] = "arrivals at " + parts[1];
     for (std::uint32_t s = 0; s < plan.scenarios.size(); ++s) parts.push_back(messages(plan, stage, s));
     // One user who starts at once needs no word about its pace beside what it sends.
@@ -207,6 +222,22 @@ std::string abort_of(const Plan& plan, const Expression& abort) {
   return abort.text;
 }
 
+/// "member: after up to 0.1 s, then x2 up to 10 s, full jitter, 20 attempts"
+std::vector<std::string> comings_back(const Plan& plan) {
+  constexpr std::array kJitters{"no jitter", "equal jitter", "full jitter"};
+  std::vector<std::string> lines;
+  for (const Scenario& s : plan.scenarios) {
+    if (!s.reconnect) continue;
+    const Backoff& b = *s.reconnect;
+    lines.push_back(fmt::format("{}: after up to {}, then x{:g} up to {}, {}, {}", s.name,
+                                format_seconds(static_cast<double>(b.low_ns) / 1e9), b.factor,
+                                format_seconds(static_cast<double>(b.high_ns) / 1e9),
+                                kJitters[static_cast<std::size_t>(b.jitter)],
+                                count_of(b.attempts, "attempt", "attempts")));
+  }
+  return lines;
+}
+
 }  // namespace
 
 std::string render_check(const Plan& plan, const CheckFacts& facts) {
@@ -214,6 +245,7 @@ std::string render_check(const Plan& plan, const CheckFacts& facts) {
   put_table(plan, out);
   out += '\n';
   put_needs(plan, facts, out);
+  put_lines("comes back", comings_back(plan), out);
   std::vector<std::string> aborts;
   for (const Expression& abort : plan.abort) aborts.push_back(abort_of(plan, abort));
   std::vector<std::string> thresholds;

@@ -25,6 +25,7 @@ struct Possible {
   bool asks_for_connects = false;
   bool secure = false;   ///< wss
   bool resumes = false;  ///< TLS sessions
+  bool returns = false;  ///< whoever is cut off
   ScriptFacts scripts;
 };
 
@@ -67,7 +68,9 @@ std::vector<Possible> possible_by_stage(const Plan& plan) {
           takes_part = true;
           possible.connects |= c.to > c.from;
         }
-      if (takes_part) take_over(possible.scripts, facts_of(plan.scenarios[s]));
+      if (!takes_part) continue;
+      take_over(possible.scripts, facts_of(plan.scenarios[s]));
+      possible.returns |= plan.scenarios[s].reconnect.has_value();
     }
     all.push_back(possible);
   }
@@ -96,6 +99,7 @@ const char* missing_of(Time time, const Possible& p) {
     case Time::delivery: return p.scripts.stamped ? "" : "nobody listens for a time stamp (listen: sent)";
     case Time::batch_delivery:
       return p.scripts.batch_stamped ? "" : "nobody listens for a time stamp (listen: batch_sent)";
+    case Time::recovery: return p.returns ? "" : "nobody comes back (on_close: reconnect)";
     case Time::session: break;
   }
   return "";
@@ -127,6 +131,7 @@ void without_samples(const Plan& plan, Notes& notes) {
       possible.secure |= by_stage[i].secure;
       possible.resumes |= by_stage[i].resumes;
       possible.asks_for_connects |= by_stage[i].asks_for_connects;
+      possible.returns |= by_stage[i].returns;
       take_over(possible.scripts, by_stage[i].scripts);
     }
     std::string missing;
@@ -215,6 +220,15 @@ void too_little_memory(const Plan& plan, const CheckFacts& facts, Notes& notes) 
                                 format_bytes(needed), format_bytes(facts.memory_available_bytes)));
 }
 
+void never_back(const Plan& plan, Notes& notes) {
+  for (const StageTimeline& stage : timeline(plan))
+    for (const UserCut& cut : stage.cuts)
+      if (!plan.scenarios[cut.scenario].reconnect)
+        notes.push_back(fmt::format(
+            "stage '{}' disconnects {} of scenario '{}', which stay away: it has no 'on_close: reconnect'",
+            stage.name, format_count(cut.count), plan.scenarios[cut.scenario].name));
+}
+
 }  // namespace
 
 std::vector<std::string> check_notes(const Plan& plan, const CheckFacts& facts) {
@@ -224,6 +238,8 @@ std::vector<std::string> check_notes(const Plan& plan, const CheckFacts& facts) 
   slower_than_the_stage(plan, notes);
   never_used(plan, notes);
   note_data(plan, notes);
+  never_back(plan, notes);
+  if (std::string doubt = doubt_of(plan.connection); !doubt.empty()) notes.push_back(std::move(doubt));
   near_capacity(plan, facts, notes);
   too_little_memory(plan, facts, notes);
   return notes;

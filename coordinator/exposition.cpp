@@ -9,6 +9,8 @@
 #include <map>
 #include <sstream>
 
+#include "core/storm.h"
+
 namespace onrush {
 namespace {
 
@@ -95,6 +97,29 @@ class Collector {
     simple("onrush_agents", "Agents that take part.", live_.agents);
     simple("onrush_agents_alive", "Agents that are not lost.", live_.agents_alive);
     deliveries();
+    recoveries();
+  }
+
+  void recoveries() {
+    MetricFamily users =
+        family("onrush_storm_users", "Users who were cut off, and what became of them.", MetricType::Gauge);
+    MetricFamily back = family("onrush_storm_back_seconds",
+                               "Time until this share of all who were cut off was back.", MetricType::Gauge);
+    for (const Storm& storm : storms(aggregate_)) {
+      if (storm.away() == 0 || users.metric.size() >= ExpositionLimits::kCells) continue;
+      const std::string& stage = aggregate_.stages()[storm.stage].name;
+      for (const auto& [state, count] : {std::pair{"disconnected", storm.disconnected},
+                                         {"lost", storm.lost},
+                                         {"back", storm.back},
+                                         {"gave_up", storm.gave_up}})
+        add_gauge(users, with({{"stage", stage}, {"state", state}}), static_cast<double>(count));
+      for (std::size_t i = 0; i < kStormShares.size(); ++i)
+        if (storm.back_us[i])
+          add_gauge(back, with({{"stage", stage}, {"share", fmt::format("{}", kStormShares[i])}}),
+                    seconds(*storm.back_us[i]));
+    }
+    if (!users.metric.empty()) families_.push_back(std::move(users));
+    if (!back.metric.empty()) families_.push_back(std::move(back));
   }
 
   void deliveries() {

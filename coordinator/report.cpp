@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/storm.h"
+
 namespace onrush {
 namespace {
 
@@ -61,6 +63,23 @@ double seconds(std::int64_t us) { return static_cast<double>(us) / 1e6; }
 std::uint64_t open_of(const Counters& counters) {
   const std::uint64_t opened = at(counters, Counter::opened);
   return opened - std::min(opened, at(counters, Counter::closed));
+}
+
+const char* share_name(double share) {
+  return share == 0.5 ? "p50_us" : share == 0.9 ? "p90_us" : share == 0.99 ? "p99_us" : "all_us";
+}
+
+Json storm_json(const Storm& storm) {
+  Json json{{"asked", storm.asked}, {"disconnected", storm.disconnected}, {"lost", storm.lost},
+            {"back", storm.back},   {"gave_up", storm.gave_up},           {"back_after", Json::object()}};
+  for (std::size_t i = 0; i < kStormShares.size(); ++i)
+    if (storm.back_us[i]) json["back_after"][share_name(kStormShares[i])] = *storm.back_us[i];
+  if (storm.back == 0) return json;
+  json["attempts_mean"] = storm.tries_mean;
+  json["attempts_max"] = storm.tries_most;
+  json["attempts"] = Json::array();
+  for (std::uint32_t i = 0; i < storm.tries_most; ++i) json["attempts"].push_back(storm.tries[i]);
+  return json;
 }
 
 Json stage_json(const Aggregate& aggregate, std::uint32_t index) {
@@ -231,6 +250,7 @@ std::string summary_json(const RunFacts& facts, const Aggregate& aggregate) {
   json["stages"] = Json::array();
   for (std::uint32_t i = 0; i < aggregate.stages().size(); ++i)
     json["stages"].push_back(stage_json(aggregate, i));
+  for (const Storm& storm : storms(aggregate)) json["stages"][storm.stage]["storm"] = storm_json(storm);
   json["scenarios"] = Json::array();
   for (std::uint32_t i = 0; i < aggregate.plan().scenarios.size(); ++i) {
     const Measured measured = aggregate.of_scenario(i);

@@ -175,6 +175,7 @@ std::string render_summary(const nlohmann::json& summary, const ViewStyle& style
     for (Line& one : lines) screen.push_back(std::move(one));
   };
   part(stages(summary, style));
+  part(storms(summary, style));
   part(times(summary, style));
   part(costs(summary, style));
   part(failures(summary, style));

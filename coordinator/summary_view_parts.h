@@ -30,6 +30,7 @@ using Lines = std::vector<Line>;
 [[nodiscard]] std::string shown_seconds(std::optional<double> length_s);
 
 [[nodiscard]] Lines stages(const Json& summary, const ViewStyle& style);
+[[nodiscard]] Lines storms(const Json& summary, const ViewStyle& style);
 [[nodiscard]] Lines times(const Json& summary, const ViewStyle& style);
 [[nodiscard]] Lines costs(const Json& summary, const ViewStyle& style);
 [[nodiscard]] Lines failures(const Json& summary, const ViewStyle& style);

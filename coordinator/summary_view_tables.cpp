@@ -69,7 +69,11 @@ std::vector<std::string> clauses(const Json& stage) {
   if (of("failed_requests") > 0)
     clauses.push_back(format_count(of("failed_requests")) + " requests without reply");
   const std::uint64_t lost = std::min(of("lost"), of("closed"));
-  if (of("closed") > lost) clauses.push_back(format_count(of("closed") - lost) + " closed in order");
+  const std::uint64_t cut = std::min(of("disconnected"), of("closed") - lost);
+  if (cut > 0) clauses.push_back(format_count(cut) + " disconnected");
+  if (of("closed") > lost + cut)
+    clauses.push_back(format_count(of("closed") - lost - cut) + " closed in order");
+  if (of("reconnected") > 0) clauses.push_back(format_count(of("reconnected")) + " came back");
   if (of("lost") > 0 || (clauses.empty() && count(counts, "lost")))
     clauses.push_back(format_count(of("lost")) + " lost");
   return clauses;
@@ -224,7 +228,7 @@ Lines times(const Json& summary, const ViewStyle& style) {
       "tcp_connect_time", "tls_time",       "tls_resumed_time",      "upgrade_time",
       "ack_time",         "handshake_time", "failed_handshake_time", "round_trip_time",
       "response_time",    "delivery_time",  "batch_delivery_time",   "session_time",
-      "sending_time"};
+      "sending_time",     "recovery_time"};
   constexpr std::array kLast{"start_lag", "send_lag"};
   std::vector<std::string> names;
   const auto is_known = [&](const std::string& name) {

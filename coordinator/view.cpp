@@ -41,6 +41,7 @@ class Block {
   void connections();
   void times(std::string_view label, std::uint64_t count, const std::int64_t (&p50_p99_max_us)[3]);
   void delivery();
+  void storm();
   void messages();
   void observed(const LiveObserved& one);
   void agents();
@@ -178,6 +179,20 @@ void Block::delivery() {
                    text(format_share(fraction(reach)))});
 }
 
+void Block::storm() {
+  if (live_.cut_off == 0) return;
+  const std::string all = format_count(live_.cut_off);
+  Line back{style_.unicode};
+  back.add_right(format_count(live_.back), static_cast<int>(all.size()), Tone::strong).add(" of " + all);
+  const auto piece = [&](const char* name, std::int64_t time_us) {
+    return text(name).add(" ").add_right(time_us > 0 ? format_time_us(time_us) : "-", 7);
+  };
+  row("back",
+      {back,
+       text(format_share(fraction(static_cast<double>(live_.back) / static_cast<double>(live_.cut_off)))),
+       piece("50 %", live_.back_p50_us), piece("99 %", live_.back_p99_us)});
+}
+
 void Block::messages() {
   row("messages", {text(fmt::format("in {:<9}", format_rate(live_.receive_rate))),
                    text(fmt::format("out {}", format_rate(live_.send_rate)))});
@@ -249,6 +264,7 @@ std::vector<Line> live_lines(const Live& live, const ViewStyle& style, std::stri
       block.times("round trip", live.round_trips,
                   {live.round_trip_p50_us, live.round_trip_p99_us, live.round_trip_max_us});
     block.delivery();
+    block.storm();
     block.messages();
     for (const LiveObserved& one : live.observed) block.observed(one);
   }
@@ -284,6 +300,8 @@ std::string render_live_line(const Live& live, bool unicode) {
   if (live.round_trips > 0) add("round trip p99 " + format_time_us(live.round_trip_p99_us));
   if (live.expected > 0)
     add(fmt::format("delivered {} of {}", format_count(live.delivered), format_count(live.expected)));
+  if (live.cut_off > 0)
+    add(fmt::format("back {} of {}", format_count(live.back), format_count(live.cut_off)));
   add(fmt::format("agents {} of {}", live.agents_alive, live.agents));
   if (live.suspect_seconds > 0) add(fmt::format("SUSPECT {} s", format_count(live.suspect_seconds)));
   if (!live.failures.empty())

@@ -116,6 +116,7 @@ void Aggregate::apply_cell(std::uint32_t agent, std::uint32_t second, const Cell
   Measured& whole = cells_[cell.stage * plan_.scenarios.size() + cell.scenario];
   Counters& book = books_[agent][cell.scenario];
   add(whole.counters, cell.counters);
+  for (std::size_t i = 0; i < kTries; ++i) whole.tries[i] += cell.tries[i];
   add(book, cell.counters);
   add(agents_[agent].counters, cell.counters);
   const bool takes_samples = series_.count(second, cell.stage, cell.counters);
@@ -221,7 +222,7 @@ void Aggregate::close_books(std::uint32_t agent, std::uint32_t scenario, std::in
   const auto of = [&](Counter counter) { return at(book, counter); };
   const std::uint64_t opening = less(of(Counter::attempted), of(Counter::opened) + of(Counter::failed));
   const std::uint64_t open = less(of(Counter::opened), of(Counter::closed));
-  Cell closing{current_stage(), scenario, {}, {}};
+  Cell closing{current_stage(), scenario, {}, {}, {}};
   at(closing.counters, Counter::failed) = opening;
   at(closing.counters, Counter::closed) = open;
   at(closing.counters, Counter::lost) = open;

@@ -176,6 +176,7 @@ class Aggregate {
                                    const std::set<std::uint32_t>& connecting) const;
   [[nodiscard]] double progress_of(std::uint32_t stage, std::int64_t now_us) const;
   void fill_failures(Live& live) const;
+  void fill_storm(Live& live) const;
   void fill_agents(Live& live) const;
 
   Plan plan_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "core/aggregate.h"
 
@@ -50,12 +51,15 @@ double Aggregate::asked_in(std::uint32_t stage, const Counters& counters) const 
 /// last second, in which the change is done, less is connected than was asked for, and rightly.
 bool Aggregate::note_pace(std::uint32_t stage, std::uint32_t second, const Measured& measured) {
   StageSpan& span = spans_[stage];
-  span.settled += at(measured.counters, Counter::opened) + at(measured.counters, Counter::failed);
+  // Whoever comes back was not asked for by the stage.
+  span.settled += at(measured.counters, Counter::opened) + at(measured.counters, Counter::failed) -
+                  at(measured.counters, Counter::reconnects);
   const double asked = asked_in(stage, measured.counters);
   if (!is_whole_in(stage, second) || !(asked > 0)) return false;
   if (span.change > 0 && span.settled >= span.change) return false;
   ++span.connecting_seconds;
-  span.opened_of_asked += at(measured.counters, Counter::opened);
+  span.opened_of_asked +=
+      at(measured.counters, Counter::opened) - at(measured.counters, Counter::reconnected);
   span.asked += asked;
   return true;
 }
@@ -105,7 +109,9 @@ Evidence Aggregate::in_second(const Expression& expression, const Series::ByStag
     add(evidence.counters, measured.counters);
     if (time)
       if (const Histogram* samples = measured.find(*time)) evidence.samples.add(*samples);
-    if (connecting.count(stage) > 0) evidence.opened_of_asked += at(measured.counters, Counter::opened);
+    if (connecting.count(stage) > 0)
+      evidence.opened_of_asked +=
+          at(measured.counters, Counter::opened) - at(measured.counters, Counter::reconnected);
   }
   static constexpr Counters kNone{};
   for (const std::uint32_t stage : connecting) {
@@ -216,6 +222,8 @@ std::vector<std::string> Aggregate::broken_identities() const {
   hold.equal("delivered", of(Counter::delivered), "copies of broadcasts received", delivery().received);
   hold.equal("requests", of(Counter::requests), "failed_requests + samples of round_trip_time",
              of(Counter::failed_requests) + all.samples(Time::round_trip));
+  hold.equal("samples of recovery_time", all.samples(Time::recovery), "users who came back",
+             std::accumulate(all.tries.begin(), all.tries.end(), std::uint64_t{0}));
   return std::move(hold).broken();
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/aggregate.h"
+#include "core/storm.h"
 
 namespace onrush {
 
@@ -82,7 +83,8 @@ double Aggregate::progress_of(std::uint32_t stage, std::int64_t now_us) const {
       std::uint64_t leaving = 0;
       for (const UserChange& change : timeline.users)
         if (change.to < change.from) leaving += change.from - change.to;
-      const std::uint64_t connected = at(counters, Counter::opened) + at(counters, Counter::failed);
+      const std::uint64_t ended = at(counters, Counter::opened) + at(counters, Counter::failed);
+      const std::uint64_t connected = ended - std::min(ended, at(counters, Counter::reconnects));
       const std::uint64_t done =
           std::min(connected, span.change) + std::min(at(counters, Counter::closed), leaving);
       return share(static_cast<double>(done), static_cast<double>(span.change + leaving));
@@ -137,9 +139,19 @@ Live Aggregate::live(std::int64_t now_us) const {
   const DeliverySummary delivered = delivery(stage);
   live.delivered = delivered.received;
   live.expected = delivered.expected;
+  fill_storm(live);
   fill_agents(live);
   fill_failures(live);
   return live;
+}
+
+void Aggregate::fill_storm(Live& live) const {
+  const std::vector<Storm> all = storms(*this);
+  if (all.empty()) return;
+  live.cut_off = all.back().away();
+  live.back = all.back().back;
+  live.back_p50_us = all.back().back_us[0].value_or(0);
+  live.back_p99_us = all.back().back_us[2].value_or(0);
 }
 
 void Aggregate::fill_agents(Live& live) const {

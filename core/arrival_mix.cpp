@@ -1,11 +1,12 @@
 #include "core/arrival_mix.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <numeric>
 
 #include "core/check.h"
+#include "core/permutation.h"
+#include "core/random.h"
 
 namespace onrush {
 
@@ -45,32 +46,6 @@ std::vector<std::uint64_t> whole_numbers(const std::vector<double>& weights) {
   return rounded(weights, static_cast<double>(kLongestBlock) / sum);
 }
 
-// Finalizer of splitmix64 (Steele, Lea, Flood 2014): every input bit reaches every output bit.
-std::uint64_t scramble(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
-
-// A permutation of 0 .. size - 1 chosen by `key`, without a table: multiplying by an odd number, adding and
-// xor with a shifted copy are each one to one on the numbers of `bits` bits, so the whole is; a result beyond
-// size is put in again until one lies within, which keeps it one to one. A rotation by the key makes every
-// place equally likely for every number even where a block is too small to mix (3 + 1 arrivals).
-std::uint64_t permuted(std::uint64_t x, std::uint64_t size, std::uint64_t key) {
-  const auto bits = static_cast<int>(std::bit_width(size - 1));
-  const std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
-  do {
-    std::uint64_t round_key = key;
-    for (int round = 0; round < 3; ++round) {
-      round_key = scramble(round_key);
-      x = (x * (round_key | 1) + (round_key >> 32)) & mask;
-      x ^= x >> ((bits + 1) / 2);
-    }
-  } while (x >= size);
-  return (x + scramble(~key) % size) % size;
-}
-
 }  // namespace
 
 ArrivalMix::ArrivalMix(const Plan& plan) : seed_{plan.seed} {
@@ -83,7 +58,7 @@ ArrivalMix::ArrivalMix(const Plan& plan) : seed_{plan.seed} {
 std::uint32_t ArrivalMix::scenario(std::uint64_t k) const noexcept {
   if (block() == 1)
     return static_cast<std::uint32_t>(std::find(ends_.begin(), ends_.end(), 1u) - ends_.begin());
-  const std::uint64_t key = scramble(seed_ ^ scramble(k / block()));
+  const std::uint64_t key = mix(seed_ ^ mix(k / block()));
   const std::uint64_t place = permuted(k % block(), block(), key);
   return static_cast<std::uint32_t>(std::upper_bound(ends_.begin(), ends_.end(), place) - ends_.begin());
 }

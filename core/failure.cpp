@@ -132,6 +132,10 @@ std::string describe_timeout(const Failure& failure) {
   return fmt::format("no {} in {} ms", awaited, failure.detail);
 }
 
+std::string describe_no_pong(std::uint32_t ms) {
+  return ms % 1000 == 0 ? fmt::format("no pong in {} s", ms / 1000) : fmt::format("no pong in {} ms", ms);
+}
+
 std::string describe_status(std::uint32_t status) {
   const char* words = words_of(kStatus, status);
   return words == nullptr ? fmt::format("status {}", status) : fmt::format("{} {}", status, words);
@@ -232,6 +236,7 @@ std::string describe(const Failure& failure) {
     case Cause::not_tls: return "answer is not TLS";
     case Cause::tls_error: return fmt::format("TLS broken by peer (OpenSSL reason {})", failure.detail);
     case Cause::truncated: return "TCP ended by peer without TLS close_notify (1006)";
+    case Cause::no_pong: return describe_no_pong(failure.detail);
     case Cause::agent_lost: return "agent lost";
     case Cause::other: return "other kinds";
   }
@@ -279,6 +284,7 @@ const char* name(Cause cause) noexcept {
     case Cause::not_tls: return "not_tls";
     case Cause::tls_error: return "tls_error";
     case Cause::truncated: return "truncated";
+    case Cause::no_pong: return "no_pong";
     case Cause::agent_lost: return "agent_lost";
     case Cause::other: return "other";
   }

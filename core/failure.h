@@ -54,6 +54,7 @@ enum class Cause : std::uint8_t {
   truncated,            ///< TCP ended without close_notify, so something may be missing (1006)
   agent_lost,           ///< the agent that held the connection is gone
   other,                ///< kinds beyond the table's capacity
+  no_pong,            ///< no answer to a keep-alive ping: a dead peer; detail = milliseconds
 };
 
 struct Failure {

@@ -58,6 +58,11 @@ struct Live {
   std::uint64_t delivered = 0;  ///< of the running stage
   std::uint64_t expected = 0;
 
+  std::uint64_t cut_off = 0;     ///< by the storm under way or the last one, lost ones included
+  std::uint64_t back = 0;        ///< of them
+  std::int64_t back_p50_us = 0;  ///< time until so many of all who were cut off were back; 0: not yet
+  std::int64_t back_p99_us = 0;
+
   std::uint32_t agents_alive = 0;
   std::uint32_t agents = 0;
   std::int64_t lag_p99_us = 0;  ///< worst agent, last whole second

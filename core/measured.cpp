@@ -24,6 +24,7 @@ Histogram& Measured::of(Time time) {
 
 void Measured::add(const Measured& other) {
   onrush::add(counters, other.counters);
+  for (std::size_t i = 0; i < kTries; ++i) tries[i] += other.tries[i];
   for (std::size_t i = 0; i < kTimes; ++i)
     if (const auto time = static_cast<Time>(i); const Histogram* samples = other.find(time))
       of(time).add(*samples);

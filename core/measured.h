@@ -18,6 +18,7 @@ void add(Counters& to, const Counters& counters) noexcept;
 class Measured {
  public:
   Counters counters{};
+  Tries tries{};
 
   /// Nothing (nullptr) without samples.
   [[nodiscard]] const Histogram* find(Time time) const noexcept;

@@ -32,6 +32,8 @@ constexpr std::array<Metric, kTimes> kTimeTable{{
      "From the begin of a broadcast to the receipt of a copy."},
     {"session_time", "onrush_session_time_seconds", "us", Kind::histogram,
      "From an open connection to its close."},
+    {"recovery_time", "onrush_recovery_time_seconds", "us", Kind::histogram,
+     "From a lost or cut connection to the next one of the same user."},
 }};
 
 constexpr std::array<Metric, kCounters> kCounterTable{{
@@ -74,10 +76,22 @@ constexpr std::array<Metric, kCounters> kCounterTable{{
      "Local ports that others held, so that the next was tried."},
     {"without_row", "onrush_sessions_without_row_total", "sessions", Kind::counter,
      "Sessions that found no row left in a data feed."},
+    {"reconnects", "onrush_reconnects_total", "connections", Kind::counter,
+     "Attempts after a back-off, counted when they have opened or failed."},
+    {"reconnected", "onrush_reconnected_total", "connections", Kind::counter,
+     "Attempts after a back-off that opened."},
+    {"gave_up", "onrush_users_gave_up_total", "users", Kind::counter,
+     "Users who stay away because they had no attempt left."},
+    {"disconnected", "onrush_connections_disconnected_total", "connections", Kind::counter,
+     "Closed connections that a stage's disconnect had ended."},
+    {"keepalive_pings", "onrush_keepalive_pings_total", "messages", Kind::counter,
+     "Pings that keep connections alive."},
+    {"keepalive_pongs", "onrush_keepalive_pongs_total", "messages", Kind::counter,
+     "Pongs that answered them in time."},
 }};
 
-static_assert(static_cast<std::size_t>(Time::session) + 1 == kTimes);
-static_assert(static_cast<std::size_t>(Counter::without_row) + 1 == kCounters);
+static_assert(static_cast<std::size_t>(Counter::keepalive_pongs) + 1 == kCounters);
+static_assert(static_cast<std::size_t>(Time::recovery) + 1 == kTimes);
 
 template <class Enum, std::size_t N>
 std::optional<Enum> named(const std::array<Metric, N>& table, std::string_view name) noexcept {

@@ -28,8 +28,9 @@ enum class Time : std::uint8_t {
   delivery,          ///< a copy of a broadcast handed to its socket -> received
   batch_delivery,    ///< a broadcast begun -> this copy received
   session,           ///< connection open -> closed
+  recovery,          ///< cut off -> open again
 };
-inline constexpr std::size_t kTimes = 14;
+inline constexpr std::size_t kTimes = 15;
 
 /// Counters, since the run began.
 enum class Counter : std::uint8_t {
@@ -54,8 +55,14 @@ enum class Counter : std::uint8_t {
   own_lost,         ///< lost ones, likewise
   port_retries,     ///< local ports that others held, so that the next was tried
   without_row,      ///< sessions that found no row left in a data feed
+  reconnects,       ///< attempts after a back-off, counted when they have opened or failed
+  reconnected,      ///< of them, those that opened
+  gave_up,          ///< users who had no attempt left
+  disconnected,     ///< closed ones that a stage's `disconnect` had ended
+  keepalive_pings,  ///< pings that keep connections alive
+  keepalive_pongs,  ///< pongs that answered them in time
 };
-inline constexpr std::size_t kCounters = 21;
+inline constexpr std::size_t kCounters = 27;
 
 enum class Kind : std::uint8_t { counter, gauge, histogram };
 
@@ -74,6 +81,10 @@ struct Metric {
 /// By the name used in plans; nothing if there is none.
 [[nodiscard]] std::optional<Time> time_named(std::string_view name) noexcept;
 [[nodiscard]] std::optional<Counter> counter_named(std::string_view name) noexcept;
+
+/// Users who came back, by the attempts that it took: 1, 2, ..., 31, and 32 or more.
+inline constexpr std::size_t kTries = 32;
+using Tries = std::array<std::uint64_t, kTries>;
 
 using Counters = std::array<std::uint64_t, kCounters>;
 

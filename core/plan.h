@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/backoff.h"
 #include "core/connection.h"
 #include "core/feed.h"
 #include "core/plan_files.h"
@@ -108,6 +109,15 @@ struct Scenario {
   double weight = 1;
   Steps script;
   std::vector<std::uint32_t> feeds = {};  ///< whose columns it names, places in Plan::data, rising
+  std::optional<Backoff> reconnect = {};  ///< how whoever was cut off comes back; without it, not at all
+};
+
+/// Users who lose their connection when a stage begins, by the plan's will.
+struct Disconnect {
+  std::optional<double> share;  ///< of the users that the stages before want, in (0, 1]; or
+  std::uint64_t count = 0;      ///< so many of them
+  bool by_close = false;        ///< with a close frame (1001); else RST
+  double rate = 20'000;         ///< a second, over all agents: faster floods the network
 };
 
 /// What a stage changes. A figure it does not state stays as the stage before left it.
@@ -119,9 +129,12 @@ struct Stage {
   std::optional<double> arrivals;
   /// ... or for single scenarios.
   std::map<std::uint32_t, double> arrivals_by_scenario;
-  std::optional<std::int64_t> over_ns;  ///< the change is a linear ramp this long
+  bool poisson = false;  ///< `arrivals` come at random instants, not at equal intervals
+  std::set<std::uint32_t> poisson_scenarios = {};  ///< likewise, of `arrivals_by_scenario`
+  std::optional<std::int64_t> over_ns;             ///< the change is a linear ramp this long
   std::optional<double> rate;  ///< the change starts or stops users at this pace, until all have settled
   std::optional<std::int64_t> for_ns;  ///< then hold
+  std::optional<Disconnect> disconnect = {};
 };
 
 /// A process whose cost is sampled: the one that listens on a TCP port of the coordinator's host.

@@ -11,51 +11,72 @@ using Names = std::array<Name, N>;
 
 constexpr Names<12> kPlan{"name",       "target", "parameters", "connection", "scenarios",     "stages",
                           "thresholds", "abort",  "seed",       "observe",    "on_agent_loss", "data"};
+
 constexpr Names<1> kPlanLater{"search"};
 
-constexpr Names<4> kConnection{"headers", "cookies", "subprotocols", "tls"};
-constexpr Names<5> kConnectionLater{"protocol", "deflate", "ping", "timeout", "proxy"};
+constexpr Names<6> kConnection{"headers", "cookies", "subprotocols", "tls", "ping", "timeout"};
+
+constexpr Names<3> kConnectionLater{"protocol", "deflate", "proxy"};
 
 constexpr Names<8> kTls{"ca",          "certificate", "key",     "verify",
                         "server_name", "min_version", "ciphers", "resume"};
 
 constexpr Names<4> kFeed{"csv", "json_lines", "take", "on_end"};
 
-constexpr Names<2> kScenario{"weight", "script"};
-constexpr Names<4> kScenarioLater{"on_close", "connection", "target", "data"};
+constexpr Names<3> kScenario{"weight", "script", "on_close"};
 
-constexpr Names<6> kStage{"name", "users", "arrivals", "over", "rate", "for"};
-constexpr Names<1> kStageLater{"disconnect"};
+constexpr Names<3> kScenarioLater{"connection", "target", "data"};
+
+constexpr Names<7> kStage{"name", "users", "arrivals", "over", "rate", "for", "disconnect"};
 
 constexpr Names<8> kStep{"connect", "send", "request", "listen", "think", "repeat", "close", "drop"};
+
 constexpr Names<9> kStepLater{"expect", "ping",      "reconnect", "choose", "set",
                               "log",    "subscribe", "query",     "mutate"};
 
 constexpr Names<4> kConnect{"timeout", "headers", "cookies", "subprotocols"};
+
 constexpr Names<4> kConnectLater{"target", "tls", "deflate", "protocol"};
 
 constexpr Names<3> kSend{"text", "bytes", "file"};
+
 constexpr Names<1> kSendLater{"json"};
 
 constexpr Names<5> kRequest{"text", "bytes", "file", "reply", "timeout"};
+
 constexpr Names<2> kRequestLater{"json", "set"};
 
 constexpr Names<2> kReply{"text", "json"};
+
 constexpr Names<3> kReplyLater{"regex", "on", "bytes"};
 
 constexpr Names<5> kListen{"sequence", "batch_sent", "sent", "unit", "for"};
+
 constexpr Names<2> kListenLater{"until", "on"};
 
 constexpr Names<2> kThink{"uniform", "exponential"};
+
 constexpr Names<3> kThinkLater{"normal", "log_normal", "lognormal"};
 
 constexpr Names<4> kRepeat{"times", "for", "every", "do"};
+
 constexpr Names<1> kRepeatLater{"until"};
 
 constexpr Names<2> kClose{"code", "reason"};
 
 constexpr Names<2> kObserve{"name", "port"};
+
 constexpr Names<3> kObserveLater{"pid", "host", "url"};
+
+constexpr Names<2> kPing{"interval", "timeout"};
+
+constexpr Names<1> kOnClose{"reconnect"};
+
+constexpr Names<5> kBackoff{"backoff", "factor", "jitter", "attempts", "reset_after"};
+
+constexpr Names<2> kArrivals{"rate", "distribution"};
+
+constexpr Names<4> kDisconnect{"share", "count", "by", "rate"};
 
 }  // namespace
 
@@ -64,7 +85,7 @@ constinit const KeyTable kConnectionKeys{"'connection'", kConnection, kConnectio
 constinit const KeyTable kFeedKeys{"a feed", kFeed, {}};
 constinit const KeyTable kTlsKeys{"'tls'", kTls, {}};
 constinit const KeyTable kScenarioKeys{"a scenario", kScenario, kScenarioLater};
-constinit const KeyTable kStageKeys{"a stage", kStage, kStageLater};
+constinit const KeyTable kStageKeys{"a stage", kStage, {}};
 constinit const KeyTable kSteps{"a script", kStep, kStepLater};
 constinit const KeyTable kConnectKeys{"'connect'", kConnect, kConnectLater};
 constinit const KeyTable kSendKeys{"'send'", kSend, kSendLater};
@@ -75,25 +96,18 @@ constinit const KeyTable kThinkKeys{"'think'", kThink, kThinkLater};
 constinit const KeyTable kRepeatKeys{"'repeat'", kRepeat, kRepeatLater};
 constinit const KeyTable kCloseKeys{"'close'", kClose, {}};
 constinit const KeyTable kObserveKeys{"an item of 'observe'", kObserve, kObserveLater};
+constinit const KeyTable kPingKeys{"'ping'", kPing, {}};
+constinit const KeyTable kOnCloseKeys{"'on_close'", kOnClose, {}};
+constinit const KeyTable kBackoffKeys{"'reconnect' of 'on_close'", kBackoff, {}};
+constinit const KeyTable kArrivalsKeys{"'arrivals'", kArrivals, {}};
+constinit const KeyTable kDisconnectKeys{"'disconnect'", kDisconnect, {}};
 
 std::span<const KeyTable* const> key_tables() noexcept {
   static constexpr auto kAll = std::to_array<const KeyTable*>({
-      &kPlanKeys,
-      &kConnectionKeys,
-      &kFeedKeys,
-      &kTlsKeys,
-      &kScenarioKeys,
-      &kStageKeys,
-      &kSteps,
-      &kConnectKeys,
-      &kSendKeys,
-      &kRequestKeys,
-      &kReplyKeys,
-      &kListenKeys,
-      &kThinkKeys,
-      &kRepeatKeys,
-      &kCloseKeys,
-      &kObserveKeys,
+      &kPlanKeys,    &kConnectionKeys, &kFeedKeys,       &kTlsKeys,     &kScenarioKeys, &kStageKeys,
+      &kSteps,       &kConnectKeys,    &kSendKeys,       &kRequestKeys, &kReplyKeys,    &kListenKeys,
+      &kThinkKeys,   &kRepeatKeys,     &kCloseKeys,      &kObserveKeys, &kPingKeys,     &kOnCloseKeys,
+      &kBackoffKeys, &kArrivalsKeys,   &kDisconnectKeys,
   });
   return kAll;
 }

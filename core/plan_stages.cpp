@@ -3,15 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <set>
 
 #include "core/nearest.h"
 #include "core/plan_flow.h"
+#include "core/timeline.h"
+#include "core/units.h"
 
 namespace onrush {
 namespace {
+
+constexpr std::array<std::string_view, 2> kDistributions{"even", "poisson"};
+constexpr std::array<std::string_view, 2> kDisconnectWays{"rst", "close"};
 
 /// Reads one stage after the other and follows what each leaves behind.
 class StageReader {
@@ -39,6 +45,8 @@ class StageReader {
       stage.rate = reader_.rate(*rate, fields.what("rate"), Zero::refused).value_or(1);
     if (const YamlNode* hold = fields.find("for"))
       stage.for_ns = reader_.duration_ns(*hold, fields.what("for"), Zero::refused).value_or(1);
+    if (const YamlNode* disconnect = fields.find("disconnect"))
+      read_disconnect(*disconnect, fields.what("disconnect"), stage);
     follow(node, stage);
     check_shape(node, fields);
     return stage;
@@ -75,8 +83,6 @@ class StageReader {
   }
 
   void unknown_scenario(const YamlNode& key, const std::string& what) {
-    if (key.text == "rate" || key.text == "distribution" || key.text == "poisson")
-      return reader_.complain(key, fmt::format("'{}' in {} is not yet supported", key.text, what));
     const std::string hint = did_you_mean(key.text, names_);
     const std::string known = names_.size() > 10 ? "" : fmt::format("; the scenarios are {}", all_of(names_));
     reader_.complain(
@@ -108,13 +114,86 @@ class StageReader {
   }
 
   void read_arrivals(const YamlNode& node, const std::string& what, Stage& stage) {
-    if (node.kind != YamlNode::Kind::map) {
-      stage.arrivals = reader_.rate(node, what, Zero::allowed).value_or(1);
+    if (node.kind != YamlNode::Kind::map || is_rate_with_options(node)) {
+      stage.arrivals = read_rate(node, what, stage.poisson);
       return;
     }
     by_scenario(node, what, [&](std::uint32_t scenario, const YamlNode& value, const std::string& whose) {
-      stage.arrivals_by_scenario[scenario] = reader_.rate(value, whose, Zero::allowed).value_or(1);
+      bool poisson = false;
+      stage.arrivals_by_scenario[scenario] = read_rate(value, whose, poisson);
+      if (poisson) stage.poisson_scenarios.insert(scenario);
     });
+  }
+
+  // `{rate: 200/s, distribution: poisson}`, unless a scenario has one of these names.
+  [[nodiscard]] bool is_rate_with_options(const YamlNode& map) const {
+    for (std::size_t i = 0; i + 1 < map.children.size(); i += 2) {
+      const std::string& key = map.children[i]->text;
+      const bool option =
+          std::find(kArrivalsKeys.known.begin(), kArrivalsKeys.known.end(), key) != kArrivalsKeys.known.end();
+      if (option && std::find(names_.begin(), names_.end(), key) == names_.end()) return true;
+    }
+    return false;
+  }
+
+  double read_rate(const YamlNode& node, const std::string& what, bool& poisson) {
+    if (node.kind != YamlNode::Kind::map) return reader_.rate(node, what, Zero::allowed).value_or(1);
+    Fields fields(reader_, node, kArrivalsKeys, what);
+    if (const YamlNode* distribution = fields.find("distribution"))
+      poisson = reader_.word(*distribution, fields.what("distribution"), kDistributions).value_or(0) == 1;
+    const YamlNode* rate = fields.need("rate", "{rate: 200/s, distribution: poisson}");
+    return rate == nullptr ? 1 : reader_.rate(*rate, fields.what("rate"), Zero::allowed).value_or(1);
+  }
+
+  // `users_` is still what the stages before want.
+  void read_disconnect(const YamlNode& node, const std::string& what, Stage& stage) {
+    if (!reader_.is_map(node, what, "{share: 50%, by: rst}")) return;
+    const Fields fields(reader_, node, kDisconnectKeys, what);
+    Disconnect& disconnect = stage.disconnect.emplace();
+    const YamlNode* share = fields.find("share");
+    const YamlNode* count = fields.find("count");
+    if ((share == nullptr) == (count == nullptr) && fields.intact())
+      return reader_.complain(
+          share == nullptr ? node : *count,
+          fmt::format("{} wants one of 'share' and 'count'; write {{share: 50%}} or {{count: 100}}", what));
+    if (share != nullptr) disconnect.share = read_share(*share, fields.what("share"));
+    if (count != nullptr)
+      disconnect.count = reader_.count(*count, fields.what("count"), Zero::refused).value_or(1);
+    if (const YamlNode* by = fields.find("by"))
+      disconnect.by_close = reader_.word(*by, fields.what("by"), kDisconnectWays).value_or(0) == 1;
+    if (const YamlNode* rate = fields.find("rate"))
+      disconnect.rate = reader_.rate(*rate, fields.what("rate"), Zero::refused).value_or(1);
+    check_disconnect(node, what, disconnect, stage);
+  }
+
+  double read_share(const YamlNode& node, const std::string& what) {
+    const std::string* text = reader_.text(node, what);
+    if (text == nullptr) return 1;
+    const bool percent = !text->empty() && text->back() == '%';
+    const auto share = parse_decimal(std::string_view(*text).substr(0, text->size() - (percent ? 1 : 0)));
+    if (percent && share && *share > 0 && *share <= 100) return *share / 100;
+    reader_.complain(
+        node, fmt::format("{}: {} is not a share above 0% and up to 100%; write 50%", what, quoted(*text)));
+    return 1;
+  }
+
+  void check_disconnect(const YamlNode& node, const std::string& what, const Disconnect& disconnect,
+                        const Stage& stage) {
+    const std::uint64_t all = std::accumulate(users_.begin(), users_.end(), std::uint64_t{0});
+    if (all == 0)
+      return reader_.complain(
+          node, fmt::format("{} has nobody to disconnect: no stage before it wants any 'users'", what));
+    if (!disconnect.share && disconnect.count > all)
+      return reader_.complain(node, fmt::format("{} is to disconnect {} users, and the stages before want {}",
+                                                what, disconnect.count, all));
+    const double over_s = static_cast<double>(cut_count(disconnect, users_)) / disconnect.rate;
+    const double length_s = static_cast<double>(stage.over_ns.value_or(0) + stage.for_ns.value_or(0)) / 1e9;
+    if (!stage.rate && length_s > 0 && over_s > length_s)
+      reader_.complain(
+          node,
+          fmt::format("{} takes {:.1f} s at {}/s, longer than its stage; give it a higher 'rate' or the "
+                      "stage a longer 'for'",
+                      what, over_s, disconnect.rate));
   }
 
   // What holds once the stage's change is done.
@@ -142,6 +221,7 @@ class StageReader {
     const YamlNode* rate = fields.find("rate");
     const YamlNode* hold = fields.find("for");
     const bool changes = says_users || says_arrivals;
+    const bool cuts = fields.find("disconnect") != nullptr;
     if (over != nullptr && rate != nullptr)
       return reader_.complain(*rate,
                               fmt::format("{} beside 'over'; a change takes a time or has a pace, not both",
@@ -156,12 +236,13 @@ class StageReader {
           *over, fmt::format("{} has no change to spread: state 'users' or 'arrivals', or write 'for'",
                              fields.what("over")));
     if (over != nullptr || rate != nullptr || hold != nullptr || !fields.intact()) return;
-    if (!changes)
+    if (!changes && !cuts)
       return reader_.complain(
           node, fmt::format("{} has nothing to do; give it 'users', 'arrivals' or 'for: 30s'", owner_));
     if (says_arrivals && !says_users && nothing_arrives()) return check_drain(node);
-    const char* way_out =
-        says_users ? "'rate: 100/s', 'over: 10s' or 'for: 30s'" : "'over: 10s' or 'for: 30s'";
+    const char* way_out = !changes     ? "'for: 30s'"
+                          : says_users ? "'rate: 100/s', 'over: 10s' or 'for: 30s'"
+                                       : "'over: 10s' or 'for: 30s'";
     reader_.complain(node,
                      fmt::format("{} says what changes but not how long it lasts; add {}", owner_, way_out));
   }

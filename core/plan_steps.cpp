@@ -7,6 +7,7 @@
 
 #include "core/nearest.h"
 #include "core/plan_flow.h"
+#include "core/plan_on_close.h"
 #include "core/plan_upgrade.h"
 #include "core/plan_values.h"
 #include "core/script.h"
@@ -97,6 +98,7 @@ class ScriptReader {
 
   OptionalStep connect(const YamlNode& name, const YamlNode& value) {
     ConnectStep step;
+    step.timeout_ns = 0;  // the connection's, unless it states its own
     if (given(value) && reader_.is_map(value, within("connect"), "{timeout: 30s}")) {
       const Fields fields(reader_, value, kConnectKeys, within("connect"));
       timeout(fields, step.timeout_ns);
@@ -257,6 +259,8 @@ Scenario read_scenario(Reader& reader, const YamlNode& key, const YamlNode& valu
     if (scenario.weight > kHeaviestWeight)
       reader.complain(*weight, fmt::format("{} is more than {}", fields.what("weight"), kHeaviestWeight));
   }
+  if (const YamlNode* on_close = fields.find("on_close"))
+    scenario.reconnect = read_on_close(reader, *on_close, owner);
   const YamlNode* script = fields.need("script", "script: [connect, {send: {text: hello}}, close]");
   if (script == nullptr || !reader.is_list(*script, fields.what("script"), "[connect, listen]"))
     return scenario;

@@ -133,6 +133,10 @@ Duration read_think_time(Reader& reader, const YamlNode& node, const std::string
   return {};
 }
 
+Duration read_range(Reader& reader, const YamlNode& node, const std::string& what) {
+  return range(reader, node, what);
+}
+
 std::uint16_t read_close_code(Reader& reader, const YamlNode& node, const std::string& what) {
   const auto code = reader.count(node, what, Zero::allowed);
   if (!code || may_be_sent(*code)) return static_cast<std::uint16_t>(code.value_or(1000));

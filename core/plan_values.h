@@ -20,6 +20,9 @@ namespace onrush {
 /// `2s`, `{uniform: 1s..3s}` or `{exponential: 400ms}`.
 [[nodiscard]] Duration read_think_time(Reader& reader, const YamlNode& node, const std::string& what);
 
+/// `1s..3s`.
+[[nodiscard]] Duration read_range(Reader& reader, const YamlNode& node, const std::string& what);
+
 /// One that a script may send.
 [[nodiscard]] std::uint16_t read_close_code(Reader& reader, const YamlNode& node, const std::string& what);
 

@@ -132,6 +132,15 @@ std::vector<Observed> read_observed(Reader& reader, const YamlNode& node) {
   return observed;
 }
 
+// What a `connect` step leaves out the section 'connection' says.
+void give_timeout(Steps& steps, std::int64_t timeout_ns) {
+  for (Step& step : steps) {
+    if (auto* connect = std::get_if<ConnectStep>(&step.what); connect != nullptr && connect->timeout_ns == 0)
+      connect->timeout_ns = timeout_ns;
+    if (auto* repeat = std::get_if<RepeatStep>(&step.what)) give_timeout(repeat->body, timeout_ns);
+  }
+}
+
 Plan read_root(Reader& reader, const YamlNode& root, const std::string& given_target) {
   Plan plan;
   if (!reader.is_map(root, "the plan", "name: ..., target: ..., scenarios: ..., stages: ...")) return plan;
@@ -147,6 +156,7 @@ Plan read_root(Reader& reader, const YamlNode& root, const std::string& given_ta
   const std::set<std::uint32_t> everybodys_feeds = reader.take_feeds();
   if (const YamlNode* scenarios = fields.need("scenarios", "scenarios: {visitor: {script: [connect, ...]}}"))
     plan.scenarios = read_scenarios(reader, *scenarios, everybodys_feeds);
+  for (Scenario& s : plan.scenarios) give_timeout(s.script, plan.connection.timeout_ns);
   if (const YamlNode* stages =
           fields.need("stages", "stages: [{name: steady, users: 100, over: 10s, for: 30s}]"))
     plan.stages = read_stages(reader, *stages, plan.scenarios);

@@ -74,6 +74,7 @@ Run::Run(std::string id, Plan plan, PlanText text, std::vector<RunAgent> agents)
 
 void Run::begin(std::int64_t now_ns) {
   begun_ns_ = ticked_ns_ = now_ns;
+  if (std::string doubt = doubt_of(plan_.connection); !doubt.empty()) warn("plan: " + doubt);
   const auto count = static_cast<std::uint32_t>(agents_.size());
   std::vector<PlanFiles> files = deal_files(plan_, std::exchange(text_.files, {}), count);
   for (std::uint32_t i = 0; i < count; ++i) {

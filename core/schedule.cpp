@@ -20,7 +20,9 @@ bool constant(const Ramp& r) { return r.from_per_s == r.to_per_s; }
 
 double slope(const Ramp& r) { return constant(r) ? 0 : (r.to_per_s - r.from_per_s) / r.length_s; }
 
-double seconds_until(const Ramp& r, double x) {
+}  // namespace
+
+double seconds_until(const Ramp& r, double x) noexcept {
   if (x <= 0) return 0;
   const double a = r.from_per_s;
   const double rate_then_squared = a * a + 2 * slope(r) * x;
@@ -31,14 +33,12 @@ double seconds_until(const Ramp& r, double x) {
 // should be whole may come out of the sums a little above or below, so numbers within the tolerance count as
 // reached. Both ends of a ramp are cut by this one function, so whatever the noise, no item falls between two
 // ramps or into both.
-std::uint64_t items_before(double count) {
+std::uint64_t items_before(double count) noexcept {
   const double tolerance = std::fmax(1e-6, count * 1e-14);
   const double items = std::ceil(count - tolerance);
   if (!(items < 1.8e19)) return kNoEnd;
   return items <= 0 ? 0 : static_cast<std::uint64_t>(items);
 }
-
-}  // namespace
 
 double arrivals_until(const Ramp& ramp, double t_s) noexcept {
   if (t_s <= 0 || (ramp.from_per_s == 0 && ramp.to_per_s == 0)) return 0;  // also 0 * infinity

@@ -28,6 +28,11 @@ struct Share {
 /// rate.
 [[nodiscard]] double arrivals_until(const Ramp& ramp, double t_s) noexcept;
 
+/// When the ramp's integral comes to `x` (0 to its whole), in seconds since its begin.
+[[nodiscard]] double seconds_until(const Ramp& ramp, double x) noexcept;
+/// How many items are due before the running count of a run comes to `count`: the number of the next one.
+[[nodiscard]] std::uint64_t items_before(double count) noexcept;
+
 /// Items are numbered from 0 over the whole run, across ramps: k is due when `begun` + the ramp's integral =
 /// k. An item due exactly when a ramp ends is the next ramp's, so `begun` = the predecessor's `ended()`
 /// neither loses nor doubles.

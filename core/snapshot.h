@@ -29,6 +29,7 @@ struct Cell {
   std::uint32_t scenario;
   Counters counters{};
   std::vector<TimeSamples> times;  ///< only those with samples
+  Tries tries{};                   ///< of the users who came back
 };
 
 struct FailureCount {

@@ -7,6 +7,9 @@
 
 #include "core/arrival_mix.h"
 #include "core/check.h"
+#include "core/plan_stages.h"
+#include "core/poisson.h"
+#include "core/random.h"
 
 namespace onrush {
 
@@ -18,6 +21,7 @@ double seconds(std::optional<std::int64_t> ns) { return ns ? static_cast<double>
 struct Standing {
   std::vector<std::uint64_t> users;  ///< by scenario
   std::vector<double> rates;         ///< by stream
+  std::vector<bool> poisson;         ///< by stream
 };
 
 std::uint64_t size(const UserChange& c) { return std::max(c.from, c.to) - std::min(c.from, c.to); }
@@ -40,31 +44,59 @@ std::vector<UserChange> change_users(const Stage& stage, Standing& now) {
   return changes;
 }
 
+// Each scenario loses its part of the count, exactly (largest remainders), all over the same time.
+std::vector<UserCut> cut_users(const Plan& plan, const Stage& stage, std::uint64_t index,
+                               const std::vector<std::uint64_t>& users) {
+  std::vector<UserCut> cuts;
+  if (!stage.disconnect) return cuts;
+  const std::uint64_t total = cut_count(*stage.disconnect, users);
+  const std::vector<double> weights(users.begin(), users.end());
+  const std::vector<std::uint64_t> parts =
+      total > 0 ? apportion(total, weights) : std::vector<std::uint64_t>(users.size());
+  for (std::uint32_t s = 0; s < parts.size(); ++s)
+    if (parts[s] > 0)
+      cuts.push_back({s, users[s], parts[s], static_cast<double>(total) / stage.disconnect->rate,
+                      mix(plan.seed ^ mix(index << 32 | s))});
+  return cuts;
+}
+
 // The one form of `arrivals` turns into the other without a jump in any scenario's rate: the header says how.
-void change_form(const Plan& plan, const Stage& stage, std::vector<double>& rates) {
+void change_form(const Plan& plan, const Stage& stage, Standing& now) {
+  std::vector<double>& rates = now.rates;
   if (stage.arrivals) {
     rates[0] = std::accumulate(rates.begin(), rates.end(), 0.0);
     std::fill(rates.begin() + 1, rates.end(), 0.0);
   } else if (!stage.arrivals_by_scenario.empty()) {
     double weights = 0;
     for (const Scenario& s : plan.scenarios) weights += s.weight;
-    for (std::size_t s = 0; s < plan.scenarios.size() && rates[0] > 0; ++s)
+    for (std::size_t s = 0; s < plan.scenarios.size() && rates[0] > 0; ++s) {
       rates[1 + s] += rates[0] * plan.scenarios[s].weight / weights;
+      now.poisson[1 + s] = now.poisson[0];
+    }
     rates[0] = 0;
   }
 }
 
-std::vector<ArrivalChange> change_arrivals(const Plan& plan, const Stage& stage, Standing& now) {
-  change_form(plan, stage, now.rates);
+std::vector<ArrivalChange> change_arrivals(const Plan& plan, const Stage& stage, std::size_t index,
+                                           Standing& now) {
+  change_form(plan, stage, now);
   const std::vector<double> from = now.rates;
-  if (stage.arrivals) now.rates[0] = *stage.arrivals;
-  for (const auto& [scenario, rate] : stage.arrivals_by_scenario) now.rates[1 + scenario] = rate;
+  if (stage.arrivals) {
+    now.rates[0] = *stage.arrivals;
+    now.poisson[0] = stage.poisson;
+  }
+  for (const auto& [scenario, rate] : stage.arrivals_by_scenario) {
+    now.rates[1 + scenario] = rate;
+    now.poisson[1 + scenario] = stage.poisson_scenarios.count(scenario) > 0;
+  }
 
   std::vector<ArrivalChange> changes;
   for (std::uint32_t stream = 0; stream < from.size(); ++stream) {
     const double to = now.rates[stream];
     const double over_s = from[stream] == to ? 0 : seconds(stage.over_ns);
-    if (to > 0 || (from[stream] > 0 && over_s > 0)) changes.push_back({stream, from[stream], to, over_s});
+    if (to > 0 || (from[stream] > 0 && over_s > 0))
+      changes.push_back({stream, from[stream], to, over_s, now.poisson[stream],
+                         mix(plan.seed ^ mix(~(std::uint64_t{index} << 32 | stream)))});
   }
   return changes;
 }
@@ -125,13 +157,14 @@ double mean_s(const Steps& steps) {
 
 std::vector<StageTimeline> timeline(const Plan& plan) {
   Standing now{std::vector<std::uint64_t>(plan.scenarios.size()),
-               std::vector<double>(plan.scenarios.size() + 1)};
+               std::vector<double>(plan.scenarios.size() + 1), std::vector<bool>(plan.scenarios.size() + 1)};
   std::vector<StageTimeline> stages;
   for (const Stage& stage : plan.stages) {
     StageTimeline t{};
     t.name = stage.name;
+    t.cuts = cut_users(plan, stage, stages.size(), now.users);
     t.users = change_users(stage, now);
-    t.arrivals = change_arrivals(plan, stage, now);
+    t.arrivals = change_arrivals(plan, stage, stages.size(), now);
     t.users_at_end = now.users;
     t.end = end_of(stage, now);
     switch (t.end) {
@@ -146,6 +179,13 @@ std::vector<StageTimeline> timeline(const Plan& plan) {
     stages.push_back(std::move(t));
   }
   return stages;
+}
+
+std::uint64_t cut_count(const Disconnect& disconnect, const std::vector<std::uint64_t>& users) {
+  const std::uint64_t all = std::accumulate(users.begin(), users.end(), std::uint64_t{0});
+  if (!disconnect.share) return std::min(disconnect.count, all);
+  return std::min(all,
+                  static_cast<std::uint64_t>(std::llround(*disconnect.share * static_cast<double>(all))));
 }
 
 double asked_rate_at(const StageTimeline& stage, double t_s) {
@@ -191,6 +231,15 @@ std::vector<std::uint64_t> arrivals_by_stage(const Plan& plan) {
     for (const ArrivalChange& c : stage.arrivals) {
       const double length_s = stage.length_s + stage.hold_s;
       const double hold_s = length_s - c.over_s;
+      double& before = begun[c.stream];
+      if (c.poisson) {
+        const std::uint64_t first = items_before(before);
+        PoissonArrivals arrivals({c.from_per_s, c.to_per_s, c.over_s, length_s}, first, c.key, Share{0, 1});
+        const std::uint64_t next = arrivals.number_at(length_s);
+        sum += next - first;
+        before = static_cast<double>(next);
+        continue;
+      }
       for (const Ramp& ramp :
            {Ramp{c.from_per_s, c.to_per_s, c.over_s}, Ramp{c.to_per_s, c.to_per_s, hold_s}}) {
         if (!(ramp.length_s > 0)) continue;

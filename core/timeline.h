@@ -41,7 +41,19 @@ struct ArrivalChange {
   std::uint32_t stream;
   double from_per_s;
   double to_per_s;
-  double over_s;  ///< 0: runs at to_per_s from the stage's begin
+  double over_s;          ///< 0: runs at to_per_s from the stage's begin
+  bool poisson = false;   ///< at random instants (core/poisson); else at equal intervals
+  std::uint64_t key = 0;  ///< of its process
+};
+
+/// Of the `users` of a scenario that are wanted when the stage begins, so many lose their connection:
+/// cut k (0, 1, ...) is user permuted(k, users, key) and due at k * over_s / count.
+struct UserCut {
+  std::uint32_t scenario;
+  std::uint64_t users;
+  std::uint64_t count;  ///< 1 to users
+  double over_s;
+  std::uint64_t key;
 };
 
 struct StageTimeline {
@@ -52,12 +64,16 @@ struct StageTimeline {
   double hold_s;    ///< when_settled only
   std::vector<UserChange> users;            ///< only scenarios that change
   std::vector<ArrivalChange> arrivals;      ///< every stream that has arrivals in this stage, changed or held
+  std::vector<UserCut> cuts;                ///< `disconnect`; only scenarios that it touches
   std::vector<std::uint64_t> users_at_end;  ///< wanted, by scenario
   double asked_rate;  ///< highest asked_rate_at in the stage; 0 if it asks for no connections
 };
 
 /// The whole timeline; one entry a stage.
 [[nodiscard]] std::vector<StageTimeline> timeline(const Plan& plan);
+
+/// Users that `disconnect` takes their connection when the stages before want `users`, by scenario.
+[[nodiscard]] std::uint64_t cut_count(const Disconnect& disconnect, const std::vector<std::uint64_t>& users);
 
 /// Connections a second that the stage asks for at `t_s` after its begin: new users by `rate` or `over`, and
 /// arrivals. Users who are ended, or who start over because their script has ended, are not asked for.

@@ -37,6 +37,10 @@ proto::Live to_proto(const Live& live) {
   to.set_busiest_agent(live.busiest_agent);
   to.set_busiest_worker(live.busiest_worker);
   to.set_suspect_seconds(live.suspect_seconds);
+  to.set_cut_off(live.cut_off);
+  to.set_back(live.back);
+  to.set_back_p50_us(live.back_p50_us);
+  to.set_back_p99_us(live.back_p99_us);
   if (live.left_us) to.set_left_us(*live.left_us);
   for (const std::string& stage : live.stages) to.add_stages(stage);
   for (const LiveObserved& from : live.observed) {
@@ -90,6 +94,10 @@ Live from_proto(const proto::Live& from) {
   live.busiest_agent = from.busiest_agent();
   live.busiest_worker = from.busiest_worker();
   live.suspect_seconds = from.suspect_seconds();
+  live.cut_off = from.cut_off();
+  live.back = from.back();
+  live.back_p50_us = from.back_p50_us();
+  live.back_p99_us = from.back_p99_us();
   if (from.has_left_us()) live.left_us = from.left_us();
   live.stages.assign(from.stages().begin(), from.stages().end());
   for (const proto::LiveObserved& observed : from.observed())

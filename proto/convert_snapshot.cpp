@@ -23,13 +23,18 @@ void write(const Cell& from, proto::Cell& to) {
     time->set_max_us(samples.exact.max_us);
     time->set_above_range(samples.exact.above_range);
   }
+  if (from.tries == Tries{}) return;
+  for (const std::uint64_t count : from.tries) to.add_tries(count);
 }
 
 Expected<Cell, std::string> read(const proto::Cell& from) {
-  Cell cell{.stage = from.stage(), .scenario = from.scenario(), .counters = {}, .times = {}};
+  Cell cell{.stage = from.stage(), .scenario = from.scenario(), .counters = {}, .times = {}, .tries = {}};
   if (static_cast<std::size_t>(from.counters_size()) != kCounters)
     return Unexpected{std::string{"snapshot: not the counters of this version"}};
   for (std::size_t i = 0; i < kCounters; ++i) cell.counters[i] = from.counters(static_cast<int>(i));
+  if (from.tries_size() != 0 && static_cast<std::size_t>(from.tries_size()) != kTries)
+    return Unexpected{std::string{"snapshot: not the attempts of this version"}};
+  for (int i = 0; i < from.tries_size(); ++i) cell.tries[static_cast<std::size_t>(i)] = from.tries(i);
   for (const proto::TimeSamples& time : from.times()) {
     if (time.time() >= kTimes) return Unexpected{std::string{"snapshot: a time of no known kind"}};
     cell.times.push_back({.time = static_cast<Time>(time.time()),

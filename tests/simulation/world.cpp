@@ -198,6 +198,13 @@ void World::arrived(Connection& connection, const std::string& bytes) {
   } else {
     connection.from_client += bytes;
   }
+  connection.heard_ns = now_ns_;
+  if (idle_cut_ns_ > 0)
+    at(now_ns_ + idle_cut_ns_, [this, &connection] {
+      if (connection.gone || now_ns_ - connection.heard_ns < idle_cut_ns_) return;
+      connection.ended = true;
+      connection.network->tell(connection, true, false);
+    });
   if (now_ns_ >= frozen_from_ns_ && now_ns_ < frozen_until_ns_) {
     at(frozen_until_ns_, [this, &connection] { take_apart(connection); });
     return;
@@ -238,17 +245,26 @@ void World::answer_upgrade(Connection& c, std::size_t head_bytes) {
   ONRUSH_CHECK(head.starts_with("GET ") && key != std::string::npos);
   c.path = head.substr(4, head.find(' ', 4) - 4);
   if (c.refuse_upgrade) return send(c, "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n", true);
+  if (refusals_ > 0) {
+    --refusals_;
+    return send(c, "HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\n\r\n", true);
+  }
   c.upgraded = true;
   ++handshakes_;
   send(c, fmt::format("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                       "Sec-WebSocket-Accept: {}\r\n\r\n",
                       accept_of(head.substr(key + field.size(), 24))));
+  if (!closing_.empty()) send(c, server_frame(8, closing_), true);
 }
 
 void World::message(Connection& c, std::uint8_t opcode, const std::string& payload) {
   if (opcode == 8) {
     if (!c.mute) send(c, server_frame(8, payload.substr(0, 2)), true);
     return;
+  }
+  if (opcode == 9) {
+    ++pings_;
+    return send(c, server_frame(10, payload));
   }
   if (opcode != 1 && opcode != 2) return;
   ++messages_in_;

@@ -52,7 +52,8 @@ struct Connection {
   bool wants_room = false;        ///< the client was told EAGAIN, or that less was taken
   // The target's end.
   std::string path;
-  std::string from_client;  ///< arrived, not taken apart
+  std::int64_t heard_ns = 0;  ///< when it last said something
+  std::string from_client;    ///< arrived, not taken apart
   bool upgraded = false;
   bool refuse = false, silent = false, refuse_upgrade = false, one_byte = false, short_writes = false,
        mute = false, no_buffer = false;
@@ -137,6 +138,12 @@ class World {
   enum class End { reset, fin, close_frame };
   /// The target ends all its connections at the same instant.
   void end_all(End how);
+  /// It cuts every connection that has said nothing for so long, without a close frame, as balancers do.
+  void cut_idle_after(std::int64_t ns) noexcept { idle_cut_ns_ = ns; }
+  /// It answers the next so many upgrade requests with 429.
+  void refuse_upgrades(std::uint32_t count) noexcept { refusals_ = count; }
+  /// It closes every connection right after its upgrade, with this payload.
+  void close_at_once(std::string payload) { closing_ = std::move(payload); }
   /// It sends so many messages of so many bytes to everyone on the path, as fast as it can.
   void flood(const std::string& path, std::uint32_t messages, std::size_t bytes);
 
@@ -144,6 +151,8 @@ class World {
   /// What the target counted, data messages.
   [[nodiscard]] std::uint64_t messages_in() const noexcept { return messages_in_; }
   [[nodiscard]] std::uint64_t messages_out() const noexcept { return messages_out_; }
+  /// Pings that came.
+  [[nodiscard]] std::uint64_t pings() const noexcept { return pings_; }
   [[nodiscard]] std::uint64_t handshakes() const noexcept { return handshakes_; }
   /// Is told every data message that the target receives.
   void listen(std::function<void(const std::string&)> hears) { hears_ = std::move(hears); }
@@ -185,6 +194,10 @@ class World {
       last_arrival_ns_;  ///< keeps the bytes of a connection in order; key: +fd out, -fd in
   int next_descriptor_ = 3;
   std::size_t open_sockets_ = 0;
+  std::uint32_t refusals_ = 0;
+  std::int64_t idle_cut_ns_ = 0;
+  std::uint64_t pings_ = 0;
+  std::string closing_;
   std::uint64_t sequence_ = 0;
   std::uint64_t messages_in_ = 0;
   std::uint64_t messages_out_ = 0;
