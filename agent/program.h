@@ -32,7 +32,9 @@ struct ProgramStep {
   std::uint8_t due_depth = 0;  ///< paced: the repeat that sets its due time
   ListenFields listen;
   std::optional<JsonPointer> reply;
-  std::uint32_t head = 0;  ///< connect: its place in Program::heads
+  const Reply* awaited = nullptr;  ///< request, expect: in the plan
+  std::int64_t timeout_ns = 0;     ///< request, expect, ping
+  std::uint32_t head = 0;          ///< connect: its place in Program::heads
 };
 
 struct Program {

@@ -93,9 +93,11 @@ void Worker::timer_due(Session& session) {
     }
     case State::thinking:
     case State::pacing: return run(session, due_ns);
-    case State::awaiting_reply: {
-      const auto& request = std::get<RequestStep>(step_of(session).instruction.step->what);
-      note_failure(session, {Phase::request, Cause::timeout, milliseconds(request.timeout_ns)});
+    case State::awaiting_reply:
+    case State::awaiting_pong: {
+      const ProgramStep& step = step_of(session);
+      note_failure(session,
+                   {wait_of(step.instruction.op).phase, Cause::timeout, milliseconds(step.timeout_ns)});
       [[fallthrough]];
     }
     case State::listening:

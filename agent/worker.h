@@ -13,7 +13,8 @@
 //
 // worker.cpp: turn, dispatch, hand-over · worker_stages.cpp: what the timeline wants · worker_connect.cpp:
 // attempts · worker_receive.cpp: bytes, frames, messages · worker_listen.cpp: broadcasts · worker_script.cpp:
-// steps · worker_send.cpp: frames out · worker_close.cpp: ends
+// steps · worker_steps.cpp: expectations, pings, log lines · worker_send.cpp: frames out · worker_close.cpp:
+// ends
 #pragma once
 
 #include <array>
@@ -192,6 +193,21 @@ class Worker {
     return program_.scripts[session.scenario][session.step];
   }
 
+  // worker_steps.cpp
+  /// How the wait of a step for its answer is counted.
+  struct Wait {
+    Counter all;
+    Counter failed;
+    Time time;
+    Phase phase;
+  };
+  [[nodiscard]] static const Wait& wait_of(Op op) noexcept;
+  void begin_expecting(Session& session, const ProgramStep& step);
+  void begin_ping(Session& session, const ProgramStep& step);
+  [[nodiscard]] std::uint64_t ping_number(const Session& session) const noexcept;
+  void pong_received(Session& session, std::span<const std::uint8_t> payload);
+  void log(const Session& session, const LogStep& step);
+
   // worker_send.cpp
   /// What the message under way, or the reply to it, may name.
   [[nodiscard]] TemplateValues values_of(const Session& session) noexcept;
@@ -260,7 +276,9 @@ class Worker {
   std::uint32_t open_ = 0;
   std::uint32_t closing_ = 0;
   std::uint32_t arrivals_ = 0;
-  std::uint32_t second_ = 0;  ///< the next to be handed over
+  std::int64_t next_log_ns_ = 0;
+  std::uint64_t unshown_ = 0;  ///< log lines since the last that was shown
+  std::uint32_t second_ = 0;   ///< the next to be handed over
   std::int64_t turn_max_ns_ = 0;
   std::int64_t cpu_ns_ = 0;
   Network::CoreWait wait_;

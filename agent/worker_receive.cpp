@@ -87,6 +87,7 @@ void Worker::control_received(Session& session, const FramePiece& piece) {
 
 void Worker::control_complete(Session& session, Opcode opcode, std::span<const std::uint8_t> payload) {
   if (opcode == Opcode::close) return close_received(session, payload);
+  if (opcode == Opcode::pong && session.state == State::awaiting_pong) return pong_received(session, payload);
   if (opcode != Opcode::ping || !is_open(session.state)) return;  // a stray pong means nothing
   pong_.assign(text_of(payload));
   if (session.unsent == 0) encode_frame(Opcode::pong, payload, random_.next_32(), pongs_);
@@ -108,8 +109,7 @@ void Worker::close_received(Session& session, std::span<const std::uint8_t> payl
 bool Worker::wants_content(const Session& session) const noexcept {
   if (session.state == State::listening) return step_of(session).listen.any() || settings_.echoes;
   if (session.state != State::awaiting_reply) return false;
-  const auto& request = std::get<RequestStep>(step_of(session).instruction.step->what);
-  return !std::holds_alternative<AnyReply>(request.reply);
+  return !std::holds_alternative<AnyReply>(*step_of(session).awaited);
 }
 
 // A message that comes whole is looked at where it lies. One that comes in pieces is collected, but only for
@@ -143,7 +143,7 @@ void Worker::message_received(Session& session, Opcode opcode, std::span<const s
 
 bool Worker::is_reply(Session& session, std::span<const std::uint8_t> payload, bool complete) {
   const ProgramStep& step = step_of(session);
-  const Reply& reply = std::get<RequestStep>(step.instruction.step->what).reply;
+  const Reply& reply = *step.awaited;
   if (std::holds_alternative<AnyReply>(reply)) return true;
   if (!complete) return false;
   const auto* json = std::get_if<JsonReply>(&reply);
@@ -157,10 +157,13 @@ bool Worker::is_reply(Session& session, std::span<const std::uint8_t> payload, b
 }
 
 void Worker::replied(Session& session) {
-  count(session, Counter::requests);
-  recorder_.time(session.scenario, Time::round_trip, now_ns_ - session.times.sent_ns);
-  if (step_of(session).instruction.paced)
-    recorder_.time(session.scenario, Time::response, now_ns_ - session.times.due_ns);
+  const Instruction& instruction = step_of(session).instruction;
+  const Wait& wait = wait_of(instruction.op);
+  const bool request = instruction.op == Op::request;
+  count(session, wait.all);
+  recorder_.time(session.scenario, wait.time,
+                 now_ns_ - (request ? session.times.sent_ns : session.times.due_ns));
+  if (instruction.paced) recorder_.time(session.scenario, Time::response, now_ns_ - session.times.due_ns);
   timers_.disarm(session);
   set_state(session, State::pacing);
   ++session.step;

@@ -43,15 +43,15 @@ void Worker::run(Session& session, std::int64_t ready_ns) {
 // False if the session waits or has ended.
 bool Worker::run_step(Session& session, const ProgramStep& step, std::int64_t& ready_ns) {
   const Op op = step.instruction.op;
-  const bool talks = op == Op::send || op == Op::request || op == Op::listen;
+  const bool talks =
+      op == Op::send || op == Op::request || op == Op::listen || op == Op::expect || op == Op::ping;
   if (talks && session.fd == -1) {  // a script that talks before it connects: its user has nothing to do
     finish_session(session, false);
     return false;
   }
   switch (op) {
     case Op::connect:
-      if (session.fd == -1)
-        return connect(session, std::get<ConnectStep>(step.instruction.step->what), ready_ns), false;
+      if (session.fd == -1) return connect(session, connect_of(*step.instruction.step), ready_ns), false;
       ++session.step;
       return true;
     case Op::send:
@@ -66,7 +66,7 @@ bool Worker::run_step(Session& session, const ProgramStep& step, std::int64_t& r
     case Op::repeat_begin: return begin_repeat(session, step, ready_ns);
     case Op::repeat_end: return end_repeat(session, step, ready_ns);
     case Op::close: {
-      const auto& close = std::get<CloseStep>(step.instruction.step->what);
+      const CloseStep& close = close_of(*step.instruction.step);
       ++session.step;
       if (session.fd == -1) return true;
       return begin_close(session, close.code, close.reason), false;
@@ -75,6 +75,9 @@ bool Worker::run_step(Session& session, const ProgramStep& step, std::int64_t& r
       ++session.step;
       if (session.fd == -1) return true;
       return connection_ended(session), false;
+    case Op::expect: return begin_expecting(session, step), false;
+    case Op::ping: return begin_ping(session, step), false;
+    case Op::log: ++session.step; return log(session, std::get<LogStep>(step.instruction.step->what)), true;
     case Op::end: return script_ended(session), false;
   }
   return false;
@@ -103,7 +106,7 @@ bool Worker::run_message(Session& session, const ProgramStep& step, std::int64_t
     return send_message(session, std::get<SendStep>(step.instruction.step->what).message);
   }
   const auto& request = std::get<RequestStep>(step.instruction.step->what);
-  wait_until(session, State::awaiting_reply, now_ns_ + request.timeout_ns);
+  wait_until(session, State::awaiting_reply, now_ns_ + step.timeout_ns);
   [[maybe_unused]] const bool alive = send_message(session, request.message);
   return false;
 }

@@ -17,6 +17,8 @@ void look(const Steps& steps, bool paced, ScriptFacts& facts) {
       facts.paced_requests |= paced && request;
       facts.paced_sends |= paced && !request;
     }
+    facts.expects |= std::holds_alternative<ExpectStep>(step.what);
+    facts.pings |= std::holds_alternative<PingStep>(step.what);
     if (const auto* listen = std::get_if<ListenStep>(&step.what)) {
       facts.listens = true;
       facts.numbers_broadcasts |= !listen->sequence.empty();

@@ -92,6 +92,7 @@ std::string describe_system(std::uint32_t number) {
 std::string describe_timeout(const Failure& failure) {
   const char* awaited = failure.phase == Phase::request ? "reply"
                         : failure.phase == Phase::close ? "close frame"
+                        : failure.phase == Phase::open  ? "pong"
                                                         : "answer";
   if (failure.detail % 1000 == 0) return fmt::format("no {} in {} s", awaited, failure.detail / 1000);
   return fmt::format("no {} in {} ms", awaited, failure.detail);

@@ -28,6 +28,10 @@ constexpr std::array<Metric, kTimes> kTimeTable{{
      "From the begin of a broadcast to the receipt of a copy."},
     {"session_time", "onrush_session_time_seconds", "us", Kind::histogram,
      "From an open connection to its close."},
+    {"expect_time", "onrush_expect_time_seconds", "us", Kind::histogram,
+     "From the begin of an expect step to the message that it waits for."},
+    {"ping_time", "onrush_ping_time_seconds", "us", Kind::histogram,
+     "From a ping of the script sent to its pong."},
 }};
 
 constexpr std::array<Metric, kCounters> kCounterTable{{
@@ -68,10 +72,17 @@ constexpr std::array<Metric, kCounters> kCounterTable{{
      "Lost connections for a limit of the generator's own machine."},
     {"port_retries", "onrush_port_retries_total", "ports", Kind::counter,
      "Local ports that others held, so that the next was tried."},
+    {"expectations", "onrush_expectations_total", "messages", Kind::counter,
+     "Expect steps, counted at their end."},
+    {"failed_expectations", "onrush_failed_expectations_total", "messages", Kind::counter,
+     "Expect steps without their message in time or whose connection ended."},
+    {"pings", "onrush_pings_total", "messages", Kind::counter, "Pings of scripts, counted at their end."},
+    {"failed_pings", "onrush_failed_pings_total", "messages", Kind::counter,
+     "Pings of scripts without a pong in time or whose connection ended."},
 }};
 
-static_assert(static_cast<std::size_t>(Time::session) + 1 == kTimes);
-static_assert(static_cast<std::size_t>(Counter::port_retries) + 1 == kCounters);
+static_assert(static_cast<std::size_t>(Time::ping) + 1 == kTimes);
+static_assert(static_cast<std::size_t>(Counter::failed_pings) + 1 == kCounters);
 
 template <class Enum, std::size_t N>
 std::optional<Enum> named(const std::array<Metric, N>& table, std::string_view name) noexcept {

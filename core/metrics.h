@@ -26,8 +26,10 @@ enum class Time : std::uint8_t {
   delivery,          ///< a copy of a broadcast handed to its socket -> received
   batch_delivery,    ///< a broadcast begun -> this copy received
   session,           ///< connection open -> closed
+  expect,            ///< an `expect` step begins -> the message that it waits for
+  ping,              ///< a ping of the script sent -> its pong
 };
-inline constexpr std::size_t kTimes = 12;
+inline constexpr std::size_t kTimes = 14;
 
 /// Counters, since the run began.
 enum class Counter : std::uint8_t {
@@ -42,17 +44,21 @@ enum class Counter : std::uint8_t {
   messages_received,  ///< data messages
   bytes_sent,         ///< on the wire above TCP, handshake and frame headers included
   bytes_received,
-  requests,         ///< messages that waited for a reply, counted when they have it or have failed
-  failed_requests,  ///< of them, those without a reply in time or whose connection ended
-  delivered,        ///< first copies of broadcasts received by listening users
-  duplicates,       ///< further copies
-  gaps,             ///< broadcasts that a listener skipped and has not received since
-  reordered,        ///< copies that came after a later one
-  own_failed,       ///< failed ones for a limit of our own machine: no fault of the target
-  own_lost,         ///< lost ones, likewise
-  port_retries,     ///< local ports that others held, so that the next was tried
+  requests,             ///< messages that waited for a reply, counted when they have it or have failed
+  failed_requests,      ///< of them, those without a reply in time or whose connection ended
+  delivered,            ///< first copies of broadcasts received by listening users
+  duplicates,           ///< further copies
+  gaps,                 ///< broadcasts that a listener skipped and has not received since
+  reordered,            ///< copies that came after a later one
+  own_failed,           ///< failed ones for a limit of our own machine: no fault of the target
+  own_lost,             ///< lost ones, likewise
+  port_retries,         ///< local ports that others held, so that the next was tried
+  expectations,         ///< `expect` steps, counted when their message has come or they have failed
+  failed_expectations,  ///< of them, those without it in time or whose connection ended
+  pings,                ///< of scripts, counted when the pong has come or they have failed
+  failed_pings,         ///< of them, those without it in time or whose connection ended
 };
-inline constexpr std::size_t kCounters = 20;
+inline constexpr std::size_t kCounters = 24;
 
 enum class Kind : std::uint8_t { counter, gauge, histogram };
 

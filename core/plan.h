@@ -33,8 +33,8 @@ struct FileMessage {
 };
 using Message = std::variant<TextMessage, BinaryMessage, FileMessage>;
 
-/// What completes a request: the first message (`any`), the message equal to a text, or the one whose JSON
-/// member at a pointer (RFC 6901) equals a text.
+/// What completes a request or an expectation: the first message (`any`), the message equal to a text, or the
+/// one whose JSON member at a pointer (RFC 6901) equals a text.
 struct AnyReply {};
 struct TextReply {
   Template text;
@@ -70,6 +70,11 @@ struct RequestStep {
   Reply reply;
   std::int64_t timeout_ns = 30'000'000'000;
 };
+/// Wait for a message as a request waits for its reply; others are passed over.
+struct ExpectStep {
+  Reply reply;
+  std::int64_t timeout_ns = 30'000'000'000;
+};
 /// Take unsolicited messages until the session ends, or for `for_ns`. The pointers (RFC 6901) are empty when
 /// absent.
 struct ListenStep {
@@ -95,9 +100,24 @@ struct CloseStep {
   std::string reason;
 };
 struct DropStep {};  ///< RST, no close handshake
+/// Send a ping and wait for its own pong (RFC 6455 section 5.5.2).
+struct PingStep {
+  std::int64_t timeout_ns = 30'000'000'000;
+};
+/// Show a line to who watches the run; only some are shown (core/log_line.h).
+struct LogStep {
+  Template text;
+};
+/// End the connection and connect again at once.
+struct ReconnectStep {
+  bool drop = false;  ///< RST instead of a close handshake
+  CloseStep close;
+  ConnectStep connect;
+};
 
 struct Step {
-  std::variant<ConnectStep, SendStep, RequestStep, ListenStep, ThinkStep, RepeatStep, CloseStep, DropStep>
+  std::variant<ConnectStep, SendStep, RequestStep, ListenStep, ThinkStep, RepeatStep, CloseStep, DropStep,
+               ExpectStep, PingStep, LogStep, ReconnectStep>
       what;
 };
 

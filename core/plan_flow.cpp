@@ -15,8 +15,9 @@ bool is(const Step& step) {
 }
 
 const char* step_name(const Step& step) {
-  constexpr const char* kNames[] = {"connect", "send",   "request", "listen",
-                                    "think",   "repeat", "close",   "drop"};
+  constexpr const char* kNames[] = {"connect", "send", "request", "listen", "think", "repeat",
+                                    "close",   "drop", "expect",  "ping",   "log",   "reconnect"};
+  static_assert(std::size(kNames) == std::variant_size_v<decltype(Step::what)>);
   return kNames[step.what.index()];
 }
 
@@ -32,7 +33,8 @@ bool waits(const PlacedStep& placed) {
   if (const auto* repeat = std::get_if<RepeatStep>(&placed.step.what))
     return repeat->every_ns || std::any_of(placed.body.begin(), placed.body.end(), waits);
   return is<ConnectStep>(placed.step) || is<RequestStep>(placed.step) || is<ListenStep>(placed.step) ||
-         is<ThinkStep>(placed.step);
+         is<ThinkStep>(placed.step) || is<ExpectStep>(placed.step) || is<PingStep>(placed.step) ||
+         is<ReconnectStep>(placed.step);
 }
 
 class Flow {
@@ -61,7 +63,7 @@ class Flow {
                                      again()));
       return Link::open;
     }
-    if (is<ThinkStep>(placed.step)) return connection;
+    if (is<ThinkStep>(placed.step) || is<LogStep>(placed.step)) return connection;
     if (is<RepeatStep>(placed.step)) return repeat(placed, connection);
     if (connection == Link::none)
       complain(placed,

@@ -22,9 +22,9 @@ constexpr Names<4> kScenarioLater{"on_close", "connection", "target", "data"};
 constexpr Names<6> kStage{"name", "users", "arrivals", "over", "rate", "for"};
 constexpr Names<1> kStageLater{"disconnect"};
 
-constexpr Names<8> kStep{"connect", "send", "request", "listen", "think", "repeat", "close", "drop"};
-constexpr Names<9> kStepLater{"expect", "ping",      "reconnect", "choose", "set",
-                              "log",    "subscribe", "query",     "mutate"};
+constexpr Names<12> kStep{"connect", "send", "request", "listen", "think", "repeat",
+                          "close",   "drop", "expect",  "ping",   "log",   "reconnect"};
+constexpr Names<5> kStepLater{"choose", "set", "subscribe", "query", "mutate"};
 
 constexpr Names<4> kConnect{"timeout", "headers", "cookies", "subprotocols"};
 constexpr Names<4> kConnectLater{"target", "tls", "deflate", "protocol"};
@@ -37,6 +37,13 @@ constexpr Names<2> kRequestLater{"json", "set"};
 
 constexpr Names<2> kReply{"text", "json"};
 constexpr Names<3> kReplyLater{"regex", "on", "bytes"};
+
+constexpr Names<3> kExpect{"text", "json", "timeout"};
+constexpr Names<4> kExpectLater{"regex", "on", "bytes", "set"};
+
+constexpr Names<1> kPing{"timeout"};
+
+constexpr Names<4> kReconnect{"by", "code", "reason", "timeout"};
 
 constexpr Names<5> kListen{"sequence", "batch_sent", "sent", "unit", "for"};
 constexpr Names<2> kListenLater{"until", "on"};
@@ -63,6 +70,9 @@ constinit const KeyTable kConnectKeys{"'connect'", kConnect, kConnectLater};
 constinit const KeyTable kSendKeys{"'send'", kSend, kSendLater};
 constinit const KeyTable kRequestKeys{"'request'", kRequest, kRequestLater};
 constinit const KeyTable kReplyKeys{"'reply'", kReply, kReplyLater};
+constinit const KeyTable kExpectKeys{"'expect'", kExpect, kExpectLater};
+constinit const KeyTable kPingKeys{"'ping'", kPing, {}};
+constinit const KeyTable kReconnectKeys{"'reconnect'", kReconnect, {}};
 constinit const KeyTable kListenKeys{"'listen'", kListen, kListenLater};
 constinit const KeyTable kThinkKeys{"'think'", kThink, kThinkLater};
 constinit const KeyTable kRepeatKeys{"'repeat'", kRepeat, kRepeatLater};
@@ -70,10 +80,10 @@ constinit const KeyTable kCloseKeys{"'close'", kClose, {}};
 constinit const KeyTable kObserveKeys{"an item of 'observe'", kObserve, kObserveLater};
 
 std::span<const KeyTable* const> key_tables() noexcept {
-  static constexpr std::array<const KeyTable*, 14> kAll{
-      &kPlanKeys,    &kConnectionKeys, &kScenarioKeys, &kStageKeys,  &kSteps,
-      &kConnectKeys, &kSendKeys,       &kRequestKeys,  &kReplyKeys,  &kListenKeys,
-      &kThinkKeys,   &kRepeatKeys,     &kCloseKeys,    &kObserveKeys};
+  static constexpr std::array<const KeyTable*, 17> kAll{
+      &kPlanKeys,  &kConnectionKeys, &kScenarioKeys, &kStageKeys,  &kSteps,        &kConnectKeys,
+      &kSendKeys,  &kRequestKeys,    &kReplyKeys,    &kListenKeys, &kThinkKeys,    &kRepeatKeys,
+      &kCloseKeys, &kObserveKeys,    &kExpectKeys,   &kPingKeys,   &kReconnectKeys};
   return kAll;
 }
 

@@ -15,6 +15,7 @@ namespace onrush {
 namespace {
 
 constexpr std::size_t kLongestReason = 123;  // RFC 6455 section 5.5: 125 bytes less the code
+constexpr std::array<std::string_view, 2> kEnds{"close", "rst"};
 constexpr std::array<std::string_view, 4> kTimeUnits{"ns", "us", "ms", "s"};
 
 using OptionalStep = std::optional<PlacedStep>;
@@ -69,9 +70,11 @@ class ScriptReader {
   OptionalStep named(const YamlNode& name, const YamlNode& value, std::uint8_t depth) {
     using Read = OptionalStep (ScriptReader::*)(const YamlNode&, const YamlNode&);
     // In the order of kSteps; `repeat` alone needs its depth.
-    constexpr std::array<Read, 8> kRead{&ScriptReader::connect, &ScriptReader::send,  &ScriptReader::request,
-                                        &ScriptReader::listen,  &ScriptReader::think, nullptr,
-                                        &ScriptReader::close,   &ScriptReader::drop};
+    constexpr std::array<Read, 12> kRead{
+        &ScriptReader::connect, &ScriptReader::send,  &ScriptReader::request,
+        &ScriptReader::listen,  &ScriptReader::think, nullptr,
+        &ScriptReader::close,   &ScriptReader::drop,  &ScriptReader::expect,
+        &ScriptReader::ping,    &ScriptReader::log,   &ScriptReader::reconnect};
     const auto found = std::find(kSteps.known.begin(), kSteps.known.end(), name.text);
     if (found == kSteps.known.end()) {
       unknown(name);
@@ -205,9 +208,12 @@ class ScriptReader {
 
   OptionalStep close(const YamlNode& name, const YamlNode& value) {
     CloseStep step;
-    if (!given(value) || !reader_.is_map(value, within("close"), "{code: 1000}"))
-      return placed({std::move(step)}, name);
-    const Fields fields(reader_, value, kCloseKeys, within("close"));
+    if (given(value) && reader_.is_map(value, within("close"), "{code: 1000}"))
+      close_frame(Fields(reader_, value, kCloseKeys, within("close")), step);
+    return placed({std::move(step)}, name);
+  }
+
+  void close_frame(const Fields& fields, CloseStep& step) {
     if (const YamlNode* node = fields.find("code"))
       step.code = read_close_code(reader_, *node, fields.what("code"));
     if (const YamlNode* node = fields.find("reason")) {
@@ -221,13 +227,56 @@ class ScriptReader {
                                 fmt::format("'${{...}}' in {} is not yet supported", fields.what("reason")));
       if (reason != nullptr) step.reason = *reason;
     }
-    return placed({std::move(step)}, name);
   }
 
   OptionalStep drop(const YamlNode& name, const YamlNode& value) {
     if (given(value))
       reader_.complain(value, fmt::format("{} takes nothing; write '- drop'", within("drop")));
     return placed({DropStep{}}, name);
+  }
+
+  OptionalStep expect(const YamlNode& name, const YamlNode& value) {
+    ExpectStep step;
+    const bool is_any = value.kind == YamlNode::Kind::scalar && value.text == "any";
+    if (!given(value) || is_any || !reader_.is_map(value, within("expect"), "any, or {text: hello}"))
+      return placed({std::move(step)}, name);
+    const Fields fields(reader_, value, kExpectKeys, within("expect"));
+    step.reply = read_reply_fields(reader_, fields);
+    timeout(fields, step.timeout_ns);
+    return placed({std::move(step)}, name);
+  }
+
+  OptionalStep ping(const YamlNode& name, const YamlNode& value) {
+    PingStep step;
+    if (given(value) && reader_.is_map(value, within("ping"), "{timeout: 5s}"))
+      timeout(Fields(reader_, value, kPingKeys, within("ping")), step.timeout_ns);
+    return placed({step}, name);
+  }
+
+  OptionalStep log(const YamlNode& name, const YamlNode& value) {
+    LogStep step;
+    if (!given(value))
+      reader_.complain(name,
+                       fmt::format("{} says nothing; write log: \"user ${{user}} is here\"", within("log")));
+    else
+      step.text = reader_.template_text(value, within("log")).value_or(Template());
+    return placed({std::move(step)}, name);
+  }
+
+  OptionalStep reconnect(const YamlNode& name, const YamlNode& value) {
+    ReconnectStep step;
+    if (!given(value) || !reader_.is_map(value, within("reconnect"), "{by: rst}"))
+      return placed({std::move(step)}, name);
+    const Fields fields(reader_, value, kReconnectKeys, within("reconnect"));
+    if (const YamlNode* by = fields.find("by"))
+      step.drop = reader_.word(*by, fields.what("by"), kEnds).value_or(0) == 1;
+    for (const std::string_view key : {"code", "reason"})
+      if (const YamlNode* node = fields.find(key); node != nullptr && step.drop)
+        reader_.complain(*node,
+                         fmt::format("{} beside 'by: rst', which sends no close frame", fields.what(key)));
+    close_frame(fields, step.close);
+    timeout(fields, step.connect.timeout_ns);
+    return placed({std::move(step)}, name);
   }
 
   Reader& reader_;

@@ -104,12 +104,15 @@ Reply read_reply(Reader& reader, const YamlNode& node, const std::string& what) 
     reader.complain(node, fmt::format("{} is {}; write {}", what, shown, kForms));
     return AnyReply{};
   }
-  const Fields fields(reader, node, kReplyKeys, what);
+  if (node.children.empty()) reader.complain(node, fmt::format("{} is empty; write {}", what, kForms));
+  return read_reply_fields(reader, Fields(reader, node, kReplyKeys, what));
+}
+
+Reply read_reply_fields(Reader& reader, const Fields& fields) {
   const YamlNode* text = fields.find("text");
   const YamlNode* json = fields.find("json");
   if (text != nullptr && json != nullptr)
     reader.complain(*json, fmt::format("{} beside 'text'; a reply is one of the two", fields.what("json")));
-  if (node.children.empty()) reader.complain(node, fmt::format("{} is empty; write {}", what, kForms));
   if (text != nullptr)
     return TextReply{reader.template_text(*text, fields.what("text")).value_or(Template())};
   return json == nullptr ? Reply{AnyReply{}} : json_reply(reader, *json, fields.what("json"));

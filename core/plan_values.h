@@ -17,6 +17,9 @@ namespace onrush {
 /// `any`, `{text: ...}` or `{json: {/pointer: ...}}`.
 [[nodiscard]] Reply read_reply(Reader& reader, const YamlNode& node, const std::string& what);
 
+/// The members `text` and `json` of a reply or an expectation; `any` if neither is there.
+[[nodiscard]] Reply read_reply_fields(Reader& reader, const Fields& fields);
+
 /// `2s`, `{uniform: 1s..3s}` or `{exponential: 400ms}`.
 [[nodiscard]] Duration read_think_time(Reader& reader, const YamlNode& node, const std::string& what);
 

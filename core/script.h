@@ -21,6 +21,9 @@ enum class Op : std::uint8_t {
   repeat_end,
   close,
   drop,
+  expect,
+  ping,
+  log,
   end
 };
 
@@ -36,6 +39,10 @@ struct Instruction {
 };
 
 using Script = std::vector<Instruction>;
+
+/// What an instruction of this step connects or closes with: its own, or that of a `reconnect`.
+[[nodiscard]] const ConnectStep& connect_of(const Step& step);
+[[nodiscard]] const CloseStep& close_of(const Step& step);
 
 [[nodiscard]] Script compile(const Scenario& scenario);
 

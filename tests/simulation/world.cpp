@@ -240,6 +240,12 @@ void World::message(Connection& c, std::uint8_t opcode, const std::string& paylo
     if (!c.mute) send(c, server_frame(8, payload.substr(0, 2)), true);
     return;
   }
+  if (opcode == 9) {
+    const bool stray = c.path == "/stray-pongs";
+    if (stray) send(c, server_frame(10, "x") + server_frame(10, "") + server_frame(10, std::string(8, 'y')));
+    if (!stray) send(c, server_frame(10, payload));
+    return;
+  }
   if (opcode != 1 && opcode != 2) return;
   ++messages_in_;
   if (c.path == "/broadcast") {

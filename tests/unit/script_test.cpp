@@ -17,8 +17,8 @@ Plan plan_with(const std::string& script) {
 }
 
 std::string written(const Script& script) {
-  const char* names[] = {"connect", "send",       "request", "listen", "think",
-                         "begin",   "end-repeat", "close",   "drop",   "end"};
+  const char* names[] = {"connect", "send", "request", "listen", "think", "begin", "end-repeat",
+                         "close",   "drop", "expect",  "ping",   "log",   "end"};
   std::string out;
   for (const Instruction& i : script) {
     out += names[static_cast<std::size_t>(i.op)];
@@ -34,6 +34,17 @@ TEST(Script, StepsFollowOneAnotherAndEndWithEnd) {
   const Plan plan = plan_with(
       "[connect, {send: {text: a}}, {request: {text: a}}, {think: 1s}, {listen: {for: 1s}}, close]");
   EXPECT_EQ(written(compile(plan.scenarios[0])), "connect send request think listen close end ");
+}
+
+TEST(Script, ToReconnectIsToEndAConnectionAndMakeTheNext) {
+  const Plan plan = plan_with(
+      "[connect, ping, {log: a}, reconnect, expect, {reconnect: {by: rst, timeout: 3s}}, {reconnect: {code: "
+      "4000}}]");
+  const Script script = compile(plan.scenarios[0]);
+  EXPECT_EQ(written(script), "connect ping log close connect expect drop connect close connect end ");
+  EXPECT_EQ(connect_of(*script[7].step).timeout_ns, 3'000'000'000);
+  EXPECT_EQ(close_of(*script[8].step).code, 4000);
+  EXPECT_EQ(close_of(*script[3].step).code, 1000);
 }
 
 TEST(Script, RepeatsBecomePairsThatNameEachOther) {
