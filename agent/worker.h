@@ -188,7 +188,6 @@ class Worker {
   [[nodiscard]] bool end_repeat(Session& session, const ProgramStep& step, std::int64_t& ready_ns);
   [[nodiscard]] bool pace(Session& session, std::int64_t due_ns, std::int64_t& ready_ns);
   void script_ended(Session& session);
-  [[nodiscard]] std::int64_t draw(const Duration& duration) noexcept;
   [[nodiscard]] const ProgramStep& step_of(const Session& session) const noexcept {
     return program_.scripts[session.scenario][session.step];
   }

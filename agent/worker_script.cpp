@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "agent/worker.h"
+#include "core/think_time.h"
 
 namespace onrush {
 namespace {
@@ -59,7 +60,7 @@ bool Worker::run_step(Session& session, const ProgramStep& step, std::int64_t& r
     case Op::listen: return begin_listening(session, step, ready_ns), false;
     case Op::think: {
       ++session.step;
-      ready_ns += draw(std::get<ThinkStep>(step.instruction.step->what).time);
+      ready_ns += draw(std::get<ThinkStep>(step.instruction.step->what).time, random_);
       if (ready_ns <= now_ns_) return true;
       return wait_until(session, State::thinking, ready_ns), false;
     }
@@ -154,16 +155,6 @@ void Worker::script_ended(Session& session) {
   if (session.fd == -1) return finish_session(session, true);
   constexpr std::uint16_t kNormal = 1000;
   begin_close(session, kNormal, {});
-}
-
-std::int64_t Worker::draw(const Duration& duration) noexcept {
-  switch (duration.kind) {
-    case Duration::Kind::fixed: return duration.low_ns;
-    case Duration::Kind::uniform: return random_.between(duration.low_ns, duration.high_ns);
-    case Duration::Kind::exponential:
-      return static_cast<std::int64_t>(random_.exponential(static_cast<double>(duration.low_ns)));
-  }
-  return 0;
 }
 
 }  // namespace onrush

@@ -45,11 +45,15 @@ struct JsonReply {
 };
 using Reply = std::variant<AnyReply, TextReply, JsonReply>;
 
-/// How long a user thinks. `uniform` lies between low and high, `exponential` has the mean `low`.
+/// How long a user thinks. `uniform` lies between low and high, `exponential` has the mean `low`; `normal`
+/// and `log_normal` have a mean and a standard deviation, and what lies outside low and high becomes the
+/// nearer of them.
 struct Duration {
-  enum class Kind : std::uint8_t { fixed, uniform, exponential } kind = Kind::fixed;
+  enum class Kind : std::uint8_t { fixed, uniform, exponential, normal, log_normal } kind = Kind::fixed;
   std::int64_t low_ns = 0;
   std::int64_t high_ns = 0;
+  std::int64_t mean_ns = 0;
+  std::int64_t deviation_ns = 0;
 };
 
 struct Step;

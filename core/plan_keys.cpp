@@ -48,8 +48,7 @@ constexpr Names<4> kReconnect{"by", "code", "reason", "timeout"};
 constexpr Names<5> kListen{"sequence", "batch_sent", "sent", "unit", "for"};
 constexpr Names<2> kListenLater{"until", "on"};
 
-constexpr Names<2> kThink{"uniform", "exponential"};
-constexpr Names<3> kThinkLater{"normal", "log_normal", "lognormal"};
+constexpr Names<6> kThink{"uniform", "exponential", "normal", "log_normal", "deviation", "within"};
 
 constexpr Names<4> kRepeat{"times", "for", "every", "do"};
 constexpr Names<1> kRepeatLater{"until"};
@@ -74,7 +73,7 @@ constinit const KeyTable kExpectKeys{"'expect'", kExpect, kExpectLater};
 constinit const KeyTable kPingKeys{"'ping'", kPing, {}};
 constinit const KeyTable kReconnectKeys{"'reconnect'", kReconnect, {}};
 constinit const KeyTable kListenKeys{"'listen'", kListen, kListenLater};
-constinit const KeyTable kThinkKeys{"'think'", kThink, kThinkLater};
+constinit const KeyTable kThinkKeys{"'think'", kThink, {}};
 constinit const KeyTable kRepeatKeys{"'repeat'", kRepeat, kRepeatLater};
 constinit const KeyTable kCloseKeys{"'close'", kClose, {}};
 constinit const KeyTable kObserveKeys{"an item of 'observe'", kObserve, kObserveLater};

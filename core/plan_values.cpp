@@ -73,6 +73,28 @@ Message file_message(Reader& reader, const YamlNode& node, const std::string& wh
   return FileMessage{file->content};
 }
 
+// `deviation` and `within` of a normal or log-normal time.
+Duration bell(Reader& reader, const Fields& fields, const YamlNode& node, std::string_view key) {
+  constexpr std::int64_t kLongest_ns = 366LL * 24 * 3600 * 1'000'000'000;
+  Duration time{key == "normal" ? Duration::Kind::normal : Duration::Kind::log_normal, 0, 0, 0, 0};
+  time.mean_ns = reader.duration_ns(node, fields.what(key), Zero::refused).value_or(1);
+  const YamlNode* deviation = fields.find("deviation");
+  if (deviation != nullptr)
+    time.deviation_ns = reader.duration_ns(*deviation, fields.what("deviation"), Zero::refused).value_or(1);
+  else
+    reader.complain(node, fmt::format("{} needs its standard deviation; write {{{}: 2s, deviation: 500ms}}",
+                                      fields.what(key), key));
+  time.high_ns = time.mean_ns + 10 * std::min(time.deviation_ns, kLongest_ns / 10);
+  const YamlNode* within = fields.find("within");
+  if (within == nullptr) return time;
+  const Duration bounds = range(reader, *within, fields.what("within"));
+  time.low_ns = bounds.low_ns;
+  time.high_ns = bounds.high_ns;
+  if (bounds.high_ns > 0 && (time.mean_ns < time.low_ns || time.mean_ns > time.high_ns))
+    reader.complain(*within, fmt::format("{} does not hold the mean", fields.what("within")));
+  return time;
+}
+
 }  // namespace
 
 Message read_message(Reader& reader, const Fields& fields, const YamlNode& at) {
@@ -121,19 +143,30 @@ Reply read_reply_fields(Reader& reader, const Fields& fields) {
 Duration read_think_time(Reader& reader, const YamlNode& node, const std::string& what) {
   if (node.kind != YamlNode::Kind::map) {
     const std::int64_t ns = reader.duration_ns(node, what, Zero::refused).value_or(1);
-    return {Duration::Kind::fixed, ns, 0};
+    return {Duration::Kind::fixed, ns, 0, 0, 0};
   }
   const Fields fields(reader, node, kThinkKeys, what);
-  const YamlNode* uniform = fields.find("uniform");
-  const YamlNode* exponential = fields.find("exponential");
-  if (node.children.empty() || (uniform != nullptr && exponential != nullptr))
-    reader.complain(node, fmt::format("{} wants one of 'uniform' and 'exponential'", what));
-  else if (uniform != nullptr)
-    return range(reader, *uniform, fields.what("uniform"));
-  else if (exponential != nullptr)
-    return {Duration::Kind::exponential,
-            reader.duration_ns(*exponential, fields.what("exponential"), Zero::refused).value_or(1), 0};
-  return {};
+  constexpr std::array<std::string_view, 4> kKinds{"uniform", "exponential", "normal", "log_normal"};
+  std::string_view kind;
+  std::size_t kinds = 0;
+  for (const std::string_view key : kKinds)
+    if (fields.find(key) != nullptr) {
+      kind = key;
+      ++kinds;
+    }
+  if (kinds > 1 || (kinds == 0 && fields.intact())) {
+    reader.complain(node, fmt::format("{} wants one of {}", what, all_of(kKinds)));
+    return {};
+  }
+  if (kinds == 0) return {};
+  const YamlNode& value = *fields.find(kind);
+  if (kind == "normal" || kind == "log_normal") return bell(reader, fields, value, kind);
+  for (const std::string_view key : {"deviation", "within"})
+    if (const YamlNode* extra = fields.find(key))
+      reader.complain(*extra, fmt::format("{} belongs to 'normal' or 'log_normal'", fields.what(key)));
+  if (kind == "uniform") return range(reader, value, fields.what(kind));
+  return {Duration::Kind::exponential,
+          reader.duration_ns(value, fields.what(kind), Zero::refused).value_or(1), 0, 0, 0};
 }
 
 std::uint16_t read_close_code(Reader& reader, const YamlNode& node, const std::string& what) {

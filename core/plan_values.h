@@ -20,7 +20,7 @@ namespace onrush {
 /// The members `text` and `json` of a reply or an expectation; `any` if neither is there.
 [[nodiscard]] Reply read_reply_fields(Reader& reader, const Fields& fields);
 
-/// `2s`, `{uniform: 1s..3s}` or `{exponential: 400ms}`.
+/// `2s`, `{uniform: 1s..3s}`, `{exponential: 400ms}` or `{normal: 2s, deviation: 500ms, within: 1s..4s}`.
 [[nodiscard]] Duration read_think_time(Reader& reader, const YamlNode& node, const std::string& what);
 
 /// One that a script may send.

@@ -7,6 +7,7 @@
 
 #include "core/arrival_mix.h"
 #include "core/check.h"
+#include "core/think_time.h"
 
 namespace onrush {
 
@@ -89,11 +90,6 @@ double highest_asked(const StageTimeline& stage) {
 std::uint64_t users_of_share(std::uint64_t base, std::uint64_t n, Share share) {
   const auto before = [&](std::uint64_t x) { return (x + share.count - 1 - share.index) / share.count; };
   return before(base + n) - before(base);
-}
-
-double mean_s(const Duration& d) {
-  const auto low = static_cast<double>(d.low_ns) / 1e9;
-  return d.kind == Duration::Kind::uniform ? (low + static_cast<double>(d.high_ns) / 1e9) / 2 : low;
 }
 
 double mean_s(const Steps& steps);
