@@ -32,7 +32,12 @@ std::optional<std::string> take_pointers(ProgramStep& out) {
     take(out.listen.batch_sent, listen->batch_sent, listen->batch_sent.empty());
     take(out.listen.sent, listen->sent, listen->sent.empty());
   } else if (out.awaited != nullptr) {
-    if (const auto* json = std::get_if<JsonReply>(out.awaited)) take(out.reply, json->pointer, false);
+    if (const auto* json = std::get_if<JsonReply>(out.awaited))
+      for (const JsonReply::Member& member : json->members) {
+        std::optional<JsonPointer> pointer;
+        take(pointer, member.pointer, false);
+        if (pointer) out.reply.push_back(std::move(*pointer));
+      }
   }
   if (mistake.empty()) return std::nullopt;
   return mistake;

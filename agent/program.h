@@ -31,7 +31,7 @@ struct ProgramStep {
   Instruction instruction;
   std::uint8_t due_depth = 0;  ///< paced: the repeat that sets its due time
   ListenFields listen;
-  std::optional<JsonPointer> reply;
+  std::vector<JsonPointer> reply;  ///< of its JSON members
   const Reply* awaited = nullptr;  ///< request, expect: in the plan
   std::int64_t timeout_ns = 0;     ///< request, expect, ping
   std::uint32_t head = 0;          ///< connect: its place in Program::heads

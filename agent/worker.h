@@ -169,6 +169,7 @@ class Worker {
                         bool complete);
   [[nodiscard]] bool wants_content(const Session& session) const noexcept;
   [[nodiscard]] bool is_reply(Session& session, std::span<const std::uint8_t> payload, bool complete);
+  [[nodiscard]] bool is_equal(const Session& session, const Template& wanted, std::string_view text);
   void replied(Session& session);
   void stream_ended(Session& session, Cause cause, std::uint32_t detail);
   [[nodiscard]] Partial& partial_of(Session& session);

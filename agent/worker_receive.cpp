@@ -146,14 +146,26 @@ bool Worker::is_reply(Session& session, std::span<const std::uint8_t> payload, b
   const Reply& reply = *step.awaited;
   if (std::holds_alternative<AnyReply>(reply)) return true;
   if (!complete) return false;
-  const auto* json = std::get_if<JsonReply>(&reply);
-  const Template& wanted = json != nullptr ? json->value : std::get<TextReply>(reply).text;
+  if (const auto* text = std::get_if<TextReply>(&reply))
+    return is_equal(session, text->text, text_of(payload));
+  if (const auto* expression = std::get_if<RegexReply>(&reply)) {
+    if (!expression->group) return expression->regex.matches(text_of(payload));
+    const auto found = expression->regex.find(text_of(payload));
+    return found && is_equal(session, *expression->group, *found);
+  }
+  if (!json_.begin(payload)) return false;
+  const auto& members = std::get<JsonReply>(reply).members;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const auto value = json_.text(step.reply[i]);
+    if (!value || !is_equal(session, members[i].value, *value)) return false;
+  }
+  return true;
+}
+
+bool Worker::is_equal(const Session& session, const Template& wanted, std::string_view text) {
   reply_text_.clear();
   wanted.render(values_of(session), reply_text_);
-  if (json == nullptr) return text_of(payload) == reply_text_;
-  if (!json_.begin(payload)) return false;
-  const auto value = json_.text(*step.reply);
-  return value && *value == reply_text_;
+  return text == reply_text_;
 }
 
 void Worker::replied(Session& session) {

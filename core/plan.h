@@ -15,6 +15,7 @@
 
 #include "core/connection.h"
 #include "core/plan_files.h"
+#include "core/regex.h"
 #include "core/template.h"
 #include "core/threshold.h"
 #include "core/url.h"
@@ -33,17 +34,25 @@ struct FileMessage {
 };
 using Message = std::variant<TextMessage, BinaryMessage, FileMessage>;
 
-/// What completes a request or an expectation: the first message (`any`), the message equal to a text, or the
-/// one whose JSON member at a pointer (RFC 6901) equals a text.
+/// What completes a request or an expectation: the first message (`any`), the message equal to a text, the
+/// one whose JSON members at these pointers (RFC 6901) all equal their texts, or the one that an expression
+/// matches and, if it says so, whose first group equals a text.
 struct AnyReply {};
 struct TextReply {
   Template text;
 };
 struct JsonReply {
-  std::string pointer;
-  Template value;
+  struct Member {
+    std::string pointer;
+    Template value;
+  };
+  std::vector<Member> members;
 };
-using Reply = std::variant<AnyReply, TextReply, JsonReply>;
+struct RegexReply {
+  Regex regex;
+  std::optional<Template> group;
+};
+using Reply = std::variant<AnyReply, TextReply, JsonReply, RegexReply>;
 
 /// How long a user thinks. `uniform` lies between low and high, `exponential` has the mean `low`; `normal`
 /// and `log_normal` have a mean and a standard deviation, and what lies outside low and high becomes the

@@ -35,11 +35,11 @@ constexpr Names<1> kSendLater{"json"};
 constexpr Names<5> kRequest{"text", "bytes", "file", "reply", "timeout"};
 constexpr Names<2> kRequestLater{"json", "set"};
 
-constexpr Names<2> kReply{"text", "json"};
-constexpr Names<3> kReplyLater{"regex", "on", "bytes"};
+constexpr Names<4> kReply{"text", "json", "regex", "group"};
+constexpr Names<2> kReplyLater{"on", "bytes"};
 
-constexpr Names<3> kExpect{"text", "json", "timeout"};
-constexpr Names<4> kExpectLater{"regex", "on", "bytes", "set"};
+constexpr Names<5> kExpect{"text", "json", "regex", "group", "timeout"};
+constexpr Names<3> kExpectLater{"on", "bytes", "set"};
 
 constexpr Names<1> kPing{"timeout"};
 

@@ -11,6 +11,7 @@
 namespace onrush {
 namespace {
 
+constexpr std::size_t kMostMembers = 16;
 constexpr std::uint64_t kLargestMessage = 16 << 20;  // what every target takes
 
 // RFC 6455 section 7.4: 1005, 1006 and 1015 never stand in a frame; 1002 to 1014 report faults that a user's
@@ -23,13 +24,42 @@ bool may_be_sent(std::uint64_t code) {
 Reply json_reply(Reader& reader, const YamlNode& node, const std::string& what) {
   JsonReply reply;
   if (!reader.is_map(node, what, "{/id: text}")) return reply;
-  if (node.children.size() != 2) {
-    reader.complain(
-        node, fmt::format("{} has {} pointers; write one, as {{/id: text}}", what, node.children.size() / 2));
+  const std::size_t members = node.children.size() / 2;
+  if (members == 0 || members > kMostMembers) {
+    reader.complain(node, fmt::format("{} has {} pointers; write 1 to {}, as {{/id: text}}", what, members,
+                                      kMostMembers));
     return reply;
   }
-  reply.pointer = reader.pointer(*node.children[0], what).value_or("");
-  reply.value = reader.template_text(*node.children[1], what).value_or(Template());
+  refuse_repeated_names(reader, node, what);
+  for (std::size_t i = 0; i + 1 < node.children.size(); i += 2)
+    reply.members.push_back({reader.pointer(*node.children[i], what).value_or("/"),
+                             reader.template_text(*node.children[i + 1], what).value_or(Template())});
+  return reply;
+}
+
+Reply regex_reply(Reader& reader, const YamlNode& node, const YamlNode* group, const Fields& fields) {
+  const std::string what = fields.what("regex");
+  const std::string* text = reader.text(node, what);
+  if (text == nullptr) return AnyReply{};
+  if (const auto placeholder = next_placeholder(*text, 0); placeholder && !placeholder->escaped) {
+    reader.complain_within(
+        node, placeholder->begin,
+        fmt::format("'${{...}}' in {}, which is the same for all users; put a group into it "
+                    "and compare that, as {{regex: 'id=(\\w+)', group: \"${{user}}\"}}",
+                    what));
+    return AnyReply{};
+  }
+  auto regex = Regex::compile(*text);
+  if (!regex) {
+    reader.complain(node, fmt::format("{} is no regular expression: {}", what, regex.error()));
+    return AnyReply{};
+  }
+  RegexReply reply{std::move(*regex), {}};
+  if (group == nullptr) return reply;
+  if (reply.regex.groups() == 0)
+    reader.complain(*group, fmt::format("{}, but {} has none; put one into parentheses", fields.what("group"),
+                                        quoted(*text)));
+  reply.group = reader.template_text(*group, fields.what("group"));
   return reply;
 }
 
@@ -119,7 +149,7 @@ Message read_message(Reader& reader, const Fields& fields, const YamlNode& at) {
 }
 
 Reply read_reply(Reader& reader, const YamlNode& node, const std::string& what) {
-  constexpr std::string_view kForms = "any, {text: ...} or {json: {/id: ...}}";
+  constexpr std::string_view kForms = "any, {text: ...}, {json: {/id: ...}} or {regex: ...}";
   if (node.kind == YamlNode::Kind::scalar && node.text == "any") return AnyReply{};
   if (node.kind != YamlNode::Kind::map) {
     const std::string shown = node.kind == YamlNode::Kind::scalar ? quoted(node.text) : "no map";
@@ -133,11 +163,19 @@ Reply read_reply(Reader& reader, const YamlNode& node, const std::string& what) 
 Reply read_reply_fields(Reader& reader, const Fields& fields) {
   const YamlNode* text = fields.find("text");
   const YamlNode* json = fields.find("json");
-  if (text != nullptr && json != nullptr)
-    reader.complain(*json, fmt::format("{} beside 'text'; a reply is one of the two", fields.what("json")));
+  const YamlNode* regex = fields.find("regex");
+  const YamlNode* group = fields.find("group");
+  const char* first = text != nullptr ? "text" : "json";
+  for (const auto& [key, node] : {std::pair{"json", json}, std::pair{"regex", regex}})
+    if (node != nullptr && (text != nullptr || (json != nullptr && node != json)))
+      reader.complain(*node, fmt::format("{} beside '{}'; a reply is one of 'text', 'json' and 'regex'",
+                                         fields.what(key), first));
+  if (group != nullptr && regex == nullptr)
+    reader.complain(*group, fmt::format("{} belongs to 'regex'", fields.what("group")));
   if (text != nullptr)
     return TextReply{reader.template_text(*text, fields.what("text")).value_or(Template())};
-  return json == nullptr ? Reply{AnyReply{}} : json_reply(reader, *json, fields.what("json"));
+  if (json != nullptr) return json_reply(reader, *json, fields.what("json"));
+  return regex == nullptr ? Reply{AnyReply{}} : regex_reply(reader, *regex, group, fields);
 }
 
 Duration read_think_time(Reader& reader, const YamlNode& node, const std::string& what) {

@@ -89,6 +89,44 @@ TEST(Steps, NowOfAnExpectationIsThatOfTheLastMessageAlsoBehindAListen) {
   EXPECT_EQ(run.count(Counter::failed_expectations), 20U) << "only the one that cannot be met";
 }
 
+TEST(Steps, RepliesAreToldApartByAnExpressionOrSeveralMembers) {
+  // Each user's own message is the third of those that come.
+  const std::string noise = R"({send: {text: "id=999 n=1"}}, {send: {text: '{"id":"${user}","n":0}'}})";
+  for (
+      const char* request :
+      {R"({request: {text: "id=${user} n=${sequence}", reply: {regex: '^id=(\d+) n', group: "${user}"}, timeout: 1s}})",
+       R"({request: {text: "id=${user} n=7", reply: {regex: "n=[5-9]"}, timeout: 1s}})",
+       R"({request: {text: '{"id":"${user}","n":${sequence}}', reply: {json: {/id: "${user}", /n: "${sequence}"}}, timeout: 1s}})"}) {
+    SCOPED_TRACE(request);
+    Simulation run{plan_with("/echo", "connect, " + noise + ", " + request + ", {listen: {}}"), {}};
+    run.run();
+    EXPECT_EQ(run.count(Counter::requests), 20U);
+    EXPECT_EQ(run.count(Counter::failed_requests), 0U);
+    EXPECT_EQ(run.count(Counter::messages_received), 60U);
+    const Histogram& round_trip = samples(run.aggregate().total(), Time::round_trip);
+    EXPECT_EQ(round_trip.count(), 20U);
+  }
+}
+
+// A reply nested 10,000 deep costs one failure, as any other that is not the one asked for.
+TEST(Steps, AReplyNestedTenThousandDeepIsOneFailedRequest) {
+  const std::string open(10'000, '[');
+  std::string objects;
+  for (int i = 0; i < 10'000; ++i) objects += R"({\"a\":)";
+  for (const std::string& text : {open, objects, open + std::string(10'000, ']')}) {
+    Simulation run{plan_with("/echo",
+                             "connect, {request: {text: \"" + text +
+                                 "\", reply: {json: {/a/a: x}}, timeout: 500ms}}, {listen: {}}",
+                             "3"),
+                   {}};
+    run.run();
+    EXPECT_EQ(run.count(Counter::requests), 3U);
+    EXPECT_EQ(run.count(Counter::failed_requests), 3U);
+    EXPECT_EQ(failures_of(run, Phase::request, Cause::timeout), 3U);
+    EXPECT_EQ(run.count(Counter::lost), 0U);
+  }
+}
+
 TEST(Steps, APingIsTimedToItsOwnPong) {
   Simulation run{
       plan_with("/echo", "connect, {repeat: {times: 10, do: [ping, {think: 100ms}]}}, {listen: {}}"),
