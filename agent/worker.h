@@ -207,6 +207,7 @@ class Worker {
   [[nodiscard]] std::uint64_t ping_number(const Session& session) const noexcept;
   void pong_received(Session& session, std::span<const std::uint8_t> payload);
   void log(const Session& session, const LogStep& step);
+  void choose(Session& session, const ProgramStep& step) noexcept;
 
   // worker_send.cpp
   /// What the message under way, or the reply to it, may name.

@@ -79,6 +79,9 @@ bool Worker::run_step(Session& session, const ProgramStep& step, std::int64_t& r
     case Op::expect: return begin_expecting(session, step), false;
     case Op::ping: return begin_ping(session, step), false;
     case Op::log: ++session.step; return log(session, std::get<LogStep>(step.instruction.step->what)), true;
+    case Op::choose: return choose(session, step), true;
+    case Op::branch:
+    case Op::jump: session.step = static_cast<std::uint16_t>(step.instruction.jump); return true;
     case Op::end: return script_ended(session), false;
   }
   return false;

@@ -63,6 +63,20 @@ void Worker::pong_received(Session& session, std::span<const std::uint8_t> paylo
   if (std::equal(payload.begin(), payload.end(), wanted.begin(), wanted.end())) replied(session);
 }
 
+void Worker::choose(Session& session, const ProgramStep& step) noexcept {
+  const auto& branches = std::get<ChooseStep>(step.instruction.step->what).branches;
+  double weights = 0;
+  for (const ChooseStep::Branch& branch : branches) weights += branch.weight;
+  double left = random_.unit() * weights;
+  const auto& script = program_.scripts[session.scenario];
+  std::uint32_t begin = session.step + 1u;
+  for (std::size_t b = 0; b + 1 < branches.size() && left >= branches[b].weight; ++b) {
+    left -= branches[b].weight;
+    begin = script[begin].instruction.jump;
+  }
+  session.step = static_cast<std::uint16_t>(begin + 1);
+}
+
 void Worker::log(const Session& session, const LogStep& step) {
   // Each worker has an equal part of the lines, beginning with the first that comes.
   const std::int64_t interval_ns = 1'000'000'000 / kLogLinesPerSecond * settings_.share.count;

@@ -108,6 +108,14 @@ struct RepeatStep {
   std::optional<std::int64_t> every_ns;
   Steps body;
 };
+/// One of several ways to go on, drawn by weight.
+struct ChooseStep {
+  struct Branch {
+    double weight = 1;
+    Steps body;
+  };
+  std::vector<Branch> branches;
+};
 struct CloseStep {
   std::uint16_t code = 1000;
   std::string reason;
@@ -130,7 +138,7 @@ struct ReconnectStep {
 
 struct Step {
   std::variant<ConnectStep, SendStep, RequestStep, ListenStep, ThinkStep, RepeatStep, CloseStep, DropStep,
-               ExpectStep, PingStep, LogStep, ReconnectStep>
+               ExpectStep, PingStep, LogStep, ReconnectStep, ChooseStep>
       what;
 };
 

@@ -22,9 +22,9 @@ constexpr Names<4> kScenarioLater{"on_close", "connection", "target", "data"};
 constexpr Names<6> kStage{"name", "users", "arrivals", "over", "rate", "for"};
 constexpr Names<1> kStageLater{"disconnect"};
 
-constexpr Names<12> kStep{"connect", "send", "request", "listen", "think", "repeat",
-                          "close",   "drop", "expect",  "ping",   "log",   "reconnect"};
-constexpr Names<5> kStepLater{"choose", "set", "subscribe", "query", "mutate"};
+constexpr Names<13> kStep{"connect", "send",   "request", "listen", "think",     "repeat", "close",
+                          "drop",    "expect", "ping",    "log",    "reconnect", "choose"};
+constexpr Names<4> kStepLater{"set", "subscribe", "query", "mutate"};
 
 constexpr Names<4> kConnect{"timeout", "headers", "cookies", "subprotocols"};
 constexpr Names<4> kConnectLater{"target", "tls", "deflate", "protocol"};
@@ -42,6 +42,8 @@ constexpr Names<5> kExpect{"text", "json", "regex", "group", "timeout"};
 constexpr Names<3> kExpectLater{"on", "bytes", "set"};
 
 constexpr Names<1> kPing{"timeout"};
+
+constexpr Names<2> kBranch{"weight", "do"};
 
 constexpr Names<4> kReconnect{"by", "code", "reason", "timeout"};
 
@@ -71,6 +73,7 @@ constinit const KeyTable kRequestKeys{"'request'", kRequest, kRequestLater};
 constinit const KeyTable kReplyKeys{"'reply'", kReply, kReplyLater};
 constinit const KeyTable kExpectKeys{"'expect'", kExpect, kExpectLater};
 constinit const KeyTable kPingKeys{"'ping'", kPing, {}};
+constinit const KeyTable kBranchKeys{"a branch of 'choose'", kBranch, {}};
 constinit const KeyTable kReconnectKeys{"'reconnect'", kReconnect, {}};
 constinit const KeyTable kListenKeys{"'listen'", kListen, kListenLater};
 constinit const KeyTable kThinkKeys{"'think'", kThink, {}};
@@ -79,10 +82,10 @@ constinit const KeyTable kCloseKeys{"'close'", kClose, {}};
 constinit const KeyTable kObserveKeys{"an item of 'observe'", kObserve, kObserveLater};
 
 std::span<const KeyTable* const> key_tables() noexcept {
-  static constexpr std::array<const KeyTable*, 17> kAll{
-      &kPlanKeys,  &kConnectionKeys, &kScenarioKeys, &kStageKeys,  &kSteps,        &kConnectKeys,
-      &kSendKeys,  &kRequestKeys,    &kReplyKeys,    &kListenKeys, &kThinkKeys,    &kRepeatKeys,
-      &kCloseKeys, &kObserveKeys,    &kExpectKeys,   &kPingKeys,   &kReconnectKeys};
+  static constexpr std::array<const KeyTable*, 18> kAll{
+      &kPlanKeys,  &kConnectionKeys, &kScenarioKeys, &kStageKeys,  &kSteps,         &kConnectKeys,
+      &kSendKeys,  &kRequestKeys,    &kReplyKeys,    &kListenKeys, &kThinkKeys,     &kRepeatKeys,
+      &kCloseKeys, &kObserveKeys,    &kExpectKeys,   &kPingKeys,   &kReconnectKeys, &kBranchKeys};
   return kAll;
 }
 

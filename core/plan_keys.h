@@ -27,6 +27,7 @@ extern const KeyTable kReplyKeys;
 extern const KeyTable kExpectKeys;
 extern const KeyTable kPingKeys;
 extern const KeyTable kReconnectKeys;
+extern const KeyTable kBranchKeys;
 extern const KeyTable kListenKeys;
 extern const KeyTable kThinkKeys;
 extern const KeyTable kRepeatKeys;

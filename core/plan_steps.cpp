@@ -69,19 +69,28 @@ class ScriptReader {
 
   OptionalStep named(const YamlNode& name, const YamlNode& value, std::uint8_t depth) {
     using Read = OptionalStep (ScriptReader::*)(const YamlNode&, const YamlNode&);
-    // In the order of kSteps; `repeat` alone needs its depth.
-    constexpr std::array<Read, 12> kRead{
-        &ScriptReader::connect, &ScriptReader::send,  &ScriptReader::request,
-        &ScriptReader::listen,  &ScriptReader::think, nullptr,
-        &ScriptReader::close,   &ScriptReader::drop,  &ScriptReader::expect,
-        &ScriptReader::ping,    &ScriptReader::log,   &ScriptReader::reconnect};
+    // In the order of kSteps; what holds other steps needs its depth.
+    constexpr std::array<Read, 13> kRead{&ScriptReader::connect,
+                                         &ScriptReader::send,
+                                         &ScriptReader::request,
+                                         &ScriptReader::listen,
+                                         &ScriptReader::think,
+                                         nullptr,
+                                         &ScriptReader::close,
+                                         &ScriptReader::drop,
+                                         &ScriptReader::expect,
+                                         &ScriptReader::ping,
+                                         &ScriptReader::log,
+                                         &ScriptReader::reconnect,
+                                         nullptr};
     const auto found = std::find(kSteps.known.begin(), kSteps.known.end(), name.text);
     if (found == kSteps.known.end()) {
       unknown(name);
       return std::nullopt;
     }
     const Read read = kRead[static_cast<std::size_t>(found - kSteps.known.begin())];
-    return read == nullptr ? repeat(name, value, depth) : (this->*read)(name, value);
+    if (read != nullptr) return (this->*read)(name, value);
+    return name.text == "repeat" ? repeat(name, value, depth) : choose(name, value, depth);
   }
 
   void unknown(const YamlNode& name) {
@@ -96,7 +105,9 @@ class ScriptReader {
     return fmt::format("'{}' of {}", step_name, owner_);
   }
 
-  static OptionalStep placed(Step step, const YamlNode& at) { return PlacedStep{std::move(step), &at, {}}; }
+  static OptionalStep placed(Step step, const YamlNode& at) {
+    return PlacedStep{std::move(step), &at, {}, {}};
+  }
 
   OptionalStep connect(const YamlNode& name, const YamlNode& value) {
     ConnectStep step;
@@ -199,6 +210,38 @@ class ScriptReader {
     return out;
   }
 
+  OptionalStep choose(const YamlNode& name, const YamlNode& value, std::uint8_t depth) {
+    const std::string what = within("choose");
+    if (!reader_.is_list(given(value) ? value : name, what, "[{weight: 3, do: [...]}, {do: [...]}]"))
+      return std::nullopt;
+    if (value.children.size() < 2 || value.children.size() > kMostBranches) {
+      reader_.complain(value, fmt::format("{} has {} branches; give it 2 to {}", what, value.children.size(),
+                                          kMostBranches));
+      return std::nullopt;
+    }
+    ChooseStep step;
+    std::vector<std::vector<PlacedStep>> branches;
+    for (const YamlNode* item : value.children) {
+      const std::string owner = fmt::format("a branch of {}", what);
+      if (!reader_.is_map(*item, owner, "{weight: 3, do: [...]}")) return std::nullopt;
+      Fields fields(reader_, *item, kBranchKeys, owner);
+      ChooseStep::Branch& branch = step.branches.emplace_back();
+      if (const YamlNode* weight = fields.find("weight")) {
+        branch.weight = reader_.decimal(*weight, fields.what("weight")).value_or(1);
+        if (branch.weight > kHeaviestWeight)
+          reader_.complain(*weight,
+                           fmt::format("{} is more than {}", fields.what("weight"), kHeaviestWeight));
+      }
+      const YamlNode* body = fields.need("do", "do: [...]");
+      if (body == nullptr || !reader_.is_list(*body, fields.what("do"), "[{send: {text: hello}}]"))
+        return std::nullopt;
+      branches.push_back(steps(*body, depth));
+    }
+    OptionalStep out = placed({std::move(step)}, name);
+    out->branches = std::move(branches);
+    return out;
+  }
+
   std::uint32_t times(const YamlNode& node, const std::string& what) {
     const auto count = reader_.count(node, what, Zero::refused).value_or(1);
     if (count > UINT32_MAX)
@@ -289,6 +332,9 @@ Steps stripped(std::vector<PlacedStep> placed) {
   Steps steps;
   for (PlacedStep& p : placed) {
     if (auto* repeat = std::get_if<RepeatStep>(&p.step.what)) repeat->body = stripped(std::move(p.body));
+    if (auto* choose = std::get_if<ChooseStep>(&p.step.what))
+      for (std::size_t i = 0; i < choose->branches.size(); ++i)
+        choose->branches[i].body = stripped(std::move(p.branches[i]));
     steps.push_back(std::move(p.step));
   }
   return steps;

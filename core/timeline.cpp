@@ -106,9 +106,20 @@ double mean_s(const RepeatStep& repeat) {
   return time;
 }
 
+double mean_s(const ChooseStep& choose) {
+  double sum = 0;
+  double weights = 0;
+  for (const ChooseStep::Branch& branch : choose.branches) {
+    sum += branch.weight * mean_s(branch.body);
+    weights += branch.weight;
+  }
+  return sum / weights;
+}
+
 double mean_s(const Steps& steps) {
   double sum = 0;
   for (const Step& step : steps) {
+    if (const auto* choose = std::get_if<ChooseStep>(&step.what)) sum += mean_s(*choose);
     if (const auto* think = std::get_if<ThinkStep>(&step.what)) sum += mean_s(think->time);
     if (const auto* repeat = std::get_if<RepeatStep>(&step.what)) sum += mean_s(*repeat);
     if (const auto* listen = std::get_if<ListenStep>(&step.what))

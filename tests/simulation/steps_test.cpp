@@ -187,6 +187,28 @@ TEST(Steps, LogShowsAFewLinesASecondAndSaysHowManyItLeftOut) {
   }
 }
 
+TEST(Steps, BranchesAreTakenByTheirWeights) {
+  Simulation run{plan_with("/echo", R"(connect, {repeat: {times: 500, do: [{choose: [
+      {weight: 6, do: [{request: {text: "${sequence}", reply: {text: "${sequence}"}}}]},
+      {weight: 3, do: [{repeat: {times: 2, do: [ping]}}]},
+      {weight: 1, do: []}]}, {think: 1ms}]}}, {listen: {}})"),
+                 {}};
+  run.run();
+  // 10,000 choices; five deviations of a binomial.
+  EXPECT_NEAR(static_cast<double>(run.count(Counter::requests)), 6000, 250);
+  EXPECT_NEAR(static_cast<double>(run.count(Counter::pings)), 2 * 3000, 2 * 230);
+  EXPECT_EQ(run.count(Counter::failed_requests) + run.count(Counter::failed_pings), 0U);
+}
+
+TEST(Steps, ABranchTakesThePaceOver) {
+  Simulation run{plan_with("/echo", R"(connect, {repeat: {every: 100ms, for: 2s, do: [{choose: [
+      {do: [{request: {text: a}}]}, {do: [{request: {bytes: 9}}, {think: 1ms}]}]}]}}, {listen: {}})"),
+                 {}};
+  run.run();
+  EXPECT_EQ(run.count(Counter::requests), 400U);
+  EXPECT_EQ(samples(run.aggregate().total(), Time::response).count(), 400U);
+}
+
 // The books agree at every step (Simulation checks them) with every step under every fault.
 TEST(Steps, TheBooksBalanceUnderEveryFault) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {

@@ -17,12 +17,13 @@ Plan plan_with(const std::string& script) {
 }
 
 std::string written(const Script& script) {
-  const char* names[] = {"connect", "send", "request", "listen", "think", "begin", "end-repeat",
-                         "close",   "drop", "expect",  "ping",   "log",   "end"};
+  const char* names[] = {"connect", "send",   "request", "listen", "think",  "begin",  "end-repeat", "close",
+                         "drop",    "expect", "ping",    "log",    "choose", "branch", "jump",       "end"};
   std::string out;
   for (const Instruction& i : script) {
     out += names[static_cast<std::size_t>(i.op)];
     if (i.paced) out += "*";
+    if (i.op == Op::branch || i.op == Op::jump) out += ">" + std::to_string(i.jump);
     if (i.op == Op::repeat_begin || i.op == Op::repeat_end)
       out += "(" + std::to_string(i.depth) + ">" + std::to_string(i.jump) + ")";
     out += " ";
@@ -53,6 +54,17 @@ TEST(Script, RepeatsBecomePairsThatNameEachOther) {
       "drop]");
   EXPECT_EQ(written(compile(plan.scenarios[0])),
             "connect begin(0>7) think begin(1>6) request end-repeat(1>3) end-repeat(0>1) drop end ");
+}
+
+TEST(Script, BranchesAreAChainAndEachJumpsPastTheLast) {
+  const Plan plan = plan_with(
+      "[connect, {repeat: {every: 1s, do: [{choose: [{do: [{send: {text: a}}, {think: 1s}]}, {weight: 3, do: "
+      "[]}, "
+      "{do: [{choose: [{do: [ping]}, {do: [{request: {text: b}}]}]}]}]}]}}]");
+  EXPECT_EQ(
+      written(compile(plan.scenarios[0])),
+      "connect begin(0>19) choose branch>7 send* think jump>18 branch>9 jump>18 branch>18 choose branch>14 "
+      "ping jump>17 branch>17 request* jump>17 jump>18 end-repeat(0>1) end ");
 }
 
 TEST(Script, OnlyTheFirstStepOfAnEveryIsPacedAndOnlyIfItSends) {
