@@ -32,6 +32,8 @@ std::optional<std::string> take_pointers(ProgramStep& out) {
     take(out.listen.batch_sent, listen->batch_sent, listen->batch_sent.empty());
     take(out.listen.sent, listen->sent, listen->sent.empty());
   } else if (out.awaited != nullptr) {
+    for (CaptureSource& source : out.set)
+      if (source.pointer != nullptr) take(source.json, *source.pointer, false);
     if (const auto* json = std::get_if<JsonReply>(out.awaited))
       for (const JsonReply::Member& member : json->members) {
         std::optional<JsonPointer> pointer;
@@ -43,14 +45,28 @@ std::optional<std::string> take_pointers(ProgramStep& out) {
   return mistake;
 }
 
+void take_captures(const std::vector<Capture>& captures, ProgramStep& out) {
+  for (const Capture& capture : captures) {
+    CaptureSource& source = out.set.emplace_back();
+    source.place = capture.place;
+    source.text = std::get_if<Template>(&capture.source);
+    source.pointer = std::get_if<std::string>(&capture.source);
+    source.regex = std::get_if<Regex>(&capture.source);
+  }
+}
+
 void take_wait(ProgramStep& out) {
   if (out.instruction.step == nullptr) return;
   if (const auto* request = std::get_if<RequestStep>(&out.instruction.step->what)) {
     out.awaited = &request->reply;
+    take_captures(request->set, out);
     out.timeout_ns = request->timeout_ns;
   } else if (const auto* expect = std::get_if<ExpectStep>(&out.instruction.step->what)) {
     out.awaited = &expect->reply;
+    take_captures(expect->set, out);
     out.timeout_ns = expect->timeout_ns;
+  } else if (const auto* set = std::get_if<SetStep>(&out.instruction.step->what)) {
+    take_captures(set->set, out);
   } else if (const auto* ping = std::get_if<PingStep>(&out.instruction.step->what)) {
     out.timeout_ns = ping->timeout_ns;
   }

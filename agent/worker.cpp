@@ -32,6 +32,7 @@ Worker::Worker(const Program& program, const WorkerSettings& settings, PortAlloc
       random_{program.plan.seed, settings.share.index},
       stages_{program, settings.share},
       json_{kMaxMessageBytes},
+      captures_{program.plan, settings.capacity},
       unsent_{kReadyBuffers},
       partial_{kReadyBuffers},
       receive_(kReceiveBytes + kJsonPadding),

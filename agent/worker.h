@@ -26,6 +26,7 @@
 
 #include "agent/broadcasts.h"
 #include "agent/buffer_pool.h"
+#include "agent/captures.h"
 #include "agent/network.h"
 #include "agent/port_allocator.h"
 #include "agent/program.h"
@@ -207,6 +208,9 @@ class Worker {
   [[nodiscard]] std::uint64_t ping_number(const Session& session) const noexcept;
   void pong_received(Session& session, std::span<const std::uint8_t> payload);
   void log(const Session& session, const LogStep& step);
+  [[nodiscard]] Cause keep(Session& session, const ProgramStep& step, std::span<const std::uint8_t> reply);
+  void answer_lacks(Session& session, Cause cause, std::span<const std::uint8_t> reply);
+  [[nodiscard]] bool is_met(const Session& session, const std::vector<Until>& until);
   void choose(Session& session, const ProgramStep& step) noexcept;
 
   // worker_send.cpp
@@ -242,6 +246,7 @@ class Worker {
   Random random_;
   StageShare stages_;
   JsonReader json_;
+  Captures captures_;
   BufferPool<Unsent> unsent_;
   BufferPool<Partial> partial_;
   std::vector<Broadcasts> broadcasts_;         ///< by scenario

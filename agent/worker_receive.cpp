@@ -109,7 +109,8 @@ void Worker::close_received(Session& session, std::span<const std::uint8_t> payl
 bool Worker::wants_content(const Session& session) const noexcept {
   if (session.state == State::listening) return step_of(session).listen.any() || settings_.echoes;
   if (session.state != State::awaiting_reply) return false;
-  return !std::holds_alternative<AnyReply>(*step_of(session).awaited);
+  const ProgramStep& step = step_of(session);
+  return !std::holds_alternative<AnyReply>(*step.awaited) || !step.set.empty();
 }
 
 // A message that comes whole is looked at where it lies. One that comes in pieces is collected, but only for
@@ -138,13 +139,17 @@ void Worker::message_received(Session& session, Opcode opcode, std::span<const s
     if (settings_.echoes && !send_echo(session, opcode, payload)) return;
     return broadcast_received(session, payload, complete);
   }
-  if (session.state == State::awaiting_reply && is_reply(session, payload, complete)) replied(session);
+  if (session.state != State::awaiting_reply || !is_reply(session, payload, complete)) return;
+  const Cause lacks = keep(session, step_of(session), payload);
+  if (lacks != Cause::none) return answer_lacks(session, lacks, payload);
+  replied(session);
 }
 
 bool Worker::is_reply(Session& session, std::span<const std::uint8_t> payload, bool complete) {
   const ProgramStep& step = step_of(session);
   const Reply& reply = *step.awaited;
-  if (std::holds_alternative<AnyReply>(reply)) return true;
+  // A message that began before the wait did was not collected, so nothing can be kept of it.
+  if (std::holds_alternative<AnyReply>(reply)) return complete || step.set.empty();
   if (!complete) return false;
   if (const auto* text = std::get_if<TextReply>(&reply))
     return is_equal(session, text->text, text_of(payload));

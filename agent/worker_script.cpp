@@ -80,6 +80,12 @@ bool Worker::run_step(Session& session, const ProgramStep& step, std::int64_t& r
     case Op::ping: return begin_ping(session, step), false;
     case Op::log: ++session.step; return log(session, std::get<LogStep>(step.instruction.step->what)), true;
     case Op::choose: return choose(session, step), true;
+    case Op::set: {
+      const Cause lacks = keep(session, step, {});
+      if (lacks != Cause::none) note_failure(session, {Phase::request, lacks, 0});
+      ++session.step;
+      return true;
+    }
     case Op::branch:
     case Op::jump: session.step = static_cast<std::uint16_t>(step.instruction.jump); return true;
     case Op::end: return script_ended(session), false;
@@ -135,6 +141,7 @@ bool Worker::end_repeat(Session& session, const ProgramStep& step, std::int64_t&
   if (left != kEndless) --left;
   const bool time_left = repeat.every_ns || !repeat.for_ns || ready_ns < at_ns;
   if (repeat.every_ns) at_ns += *repeat.every_ns;
+  if (!repeat.until.empty() && is_met(session, repeat.until)) return ++session.step, true;
   if (left != 0 && time_left) {
     session.step = static_cast<std::uint16_t>(step.instruction.jump + 1);
     return !repeat.every_ns || pace(session, at_ns, ready_ns);

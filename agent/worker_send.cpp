@@ -7,11 +7,13 @@
 namespace onrush {
 
 TemplateValues Worker::values_of(const Session& session) noexcept {
-  return {.user = session.user,
-          .sequence = session.sequence,
-          .now_us = wall_us(session.times.sent_ns),
-          .agent = settings_.agent,
-          .seed = program_.plan.seed};
+  TemplateValues values{.user = session.user,
+                        .sequence = session.sequence,
+                        .now_us = wall_us(session.times.sent_ns),
+                        .agent = settings_.agent,
+                        .seed = program_.plan.seed};
+  if (captures_.any()) values.captures = captures_.values(slab_.slot_of(session), session.scenario);
+  return values;
 }
 
 bool Worker::send_message(Session& session, const Message& message) {

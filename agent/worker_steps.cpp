@@ -63,6 +63,43 @@ void Worker::pong_received(Session& session, std::span<const std::uint8_t> paylo
   if (std::equal(payload.begin(), payload.end(), wanted.begin(), wanted.end())) replied(session);
 }
 
+// Keeps what the step wants of the reply. Cause::none, or why it cannot: then the values up to there have
+// been kept, and the others stay as they were.
+Cause Worker::keep(Session& session, const ProgramStep& step, std::span<const std::uint8_t> reply) {
+  const SlotIndex slot = slab_.slot_of(session);
+  for (const CaptureSource& source : step.set) {
+    std::optional<std::string_view> value;
+    if (source.text != nullptr) {
+      text_.clear();
+      source.text->render(values_of(session), text_);
+      value = text_;
+    } else if (source.json) {
+      if (json_.begin(reply)) value = json_.text(*source.json);
+    } else {
+      value = source.regex->find(text_of(reply));
+    }
+    if (!value) return Cause::no_value;
+    if (!captures_.put(slot, session.scenario, source.place, *value)) return Cause::value_too_long;
+  }
+  return Cause::none;
+}
+
+// The reply has come, but the script cannot do with it what it wants to: the request has failed.
+void Worker::answer_lacks(Session& session, Cause cause, std::span<const std::uint8_t> reply) {
+  note_failure(session, {Phase::request, cause, 0}, text_of(reply));
+  leave_step(session);
+  ++session.step;
+  set_state(session, State::pacing);
+  run(session, now_ns_);
+}
+
+bool Worker::is_met(const Session& session, const std::vector<Until>& until) {
+  return std::all_of(until.begin(), until.end(), [&](const Until& wanted) {
+    const std::string_view value = captures_.get(slab_.slot_of(session), session.scenario, wanted.place);
+    return is_equal(session, wanted.value, value);
+  });
+}
+
 void Worker::choose(Session& session, const ProgramStep& step) noexcept {
   const auto& branches = std::get<ChooseStep>(step.instruction.step->what).branches;
   double weights = 0;

@@ -159,6 +159,8 @@ std::string describe(const Failure& failure) {
     case Cause::bad_close_frame: return "malformed close frame (1002)";
     case Cause::invalid_utf8: return "text that is not UTF-8 (1007)";
     case Cause::message_too_large: return "message too large (1009)";
+    case Cause::no_value: return "reply without the value to keep";
+    case Cause::value_too_long: return "value to keep is too long";
     case Cause::agent_lost: return "agent lost";
     case Cause::other: return "other kinds";
   }
@@ -196,6 +198,8 @@ const char* name(Cause cause) noexcept {
     case Cause::bad_close_frame: return "bad_close_frame";
     case Cause::invalid_utf8: return "invalid_utf8";
     case Cause::message_too_large: return "message_too_large";
+    case Cause::no_value: return "no_value";
+    case Cause::value_too_long: return "value_too_long";
     case Cause::agent_lost: return "agent_lost";
     case Cause::other: return "other";
   }
@@ -224,6 +228,7 @@ bool is_ours(const Failure& failure) noexcept {
 
 const char* remedy(const Failure& failure) noexcept {
   if (failure.cause == Cause::no_port) return "add --source-addresses";
+  if (failure.cause == Cause::value_too_long) return "give it a larger at_most";
   if (failure.cause == Cause::not_http) return "is this a plain WebSocket port?";
   if (failure.cause == Cause::refused_status) {
     if (failure.detail >= 300 && failure.detail < 400) return "use the address it points to";

@@ -42,6 +42,8 @@ enum class Cause : std::uint8_t {
   bad_close_frame,    ///< one-byte body or a code that may not be sent; 1002
   invalid_utf8,       ///< 1007
   message_too_large,  ///< 1009
+  no_value,           ///< a reply without what the script wanted to keep of it
+  value_too_long,     ///< or with more than it allows
   agent_lost,         ///< the agent that held the connection is gone
   other,              ///< kinds beyond the table's capacity
 };

@@ -54,6 +54,24 @@ struct RegexReply {
 };
 using Reply = std::variant<AnyReply, TextReply, JsonReply, RegexReply>;
 
+inline constexpr std::uint32_t kLargestCapture = 16 * 1024;  ///< bytes, of all values of a user together
+
+/// A value that users of a scenario keep, and the longest it may be.
+struct CaptureName {
+  std::string name;
+  std::uint32_t at_most = 0;  ///< bytes
+};
+/// Gives one a value: a text, the member of the reply at a JSON pointer, or what an expression finds in it.
+struct Capture {
+  std::uint32_t place;  ///< in Scenario::captures
+  std::variant<Template, std::string, Regex> source;
+};
+/// A value equals a text.
+struct Until {
+  std::uint32_t place;  ///< in Scenario::captures
+  Template value;
+};
+
 /// How long a user thinks. `uniform` lies between low and high, `exponential` has the mean `low`; `normal`
 /// and `log_normal` have a mean and a standard deviation, and what lies outside low and high becomes the
 /// nearer of them.
@@ -82,11 +100,13 @@ struct RequestStep {
   Message message;
   Reply reply;
   std::int64_t timeout_ns = 30'000'000'000;
+  std::vector<Capture> set = {};
 };
 /// Wait for a message as a request waits for its reply; others are passed over.
 struct ExpectStep {
   Reply reply;
   std::int64_t timeout_ns = 30'000'000'000;
+  std::vector<Capture> set = {};
 };
 /// Take unsolicited messages until the session ends, or for `for_ns`. The pointers (RFC 6901) are empty when
 /// absent.
@@ -100,13 +120,19 @@ struct ListenStep {
 struct ThinkStep {
   Duration time;
 };
-/// Endless when neither `times` nor `for_ns` is set. With `every_ns`, iteration n is due at begin + n *
-/// every, and `for_ns` then means exactly the iterations that are due before it has passed.
+/// Endless when none of `times`, `for_ns` and `until` is set; `until`, all of which must hold, is looked at
+/// after each iteration. With `every_ns`, iteration n is due at begin + n * every, and `for_ns` then means
+/// exactly the iterations that are due before it has passed.
 struct RepeatStep {
   std::optional<std::uint32_t> times;
   std::optional<std::int64_t> for_ns;
   std::optional<std::int64_t> every_ns;
   Steps body;
+  std::vector<Until> until = {};
+};
+/// Keep texts for later steps.
+struct SetStep {
+  std::vector<Capture> set;
 };
 /// One of several ways to go on, drawn by weight.
 struct ChooseStep {
@@ -138,7 +164,7 @@ struct ReconnectStep {
 
 struct Step {
   std::variant<ConnectStep, SendStep, RequestStep, ListenStep, ThinkStep, RepeatStep, CloseStep, DropStep,
-               ExpectStep, PingStep, LogStep, ReconnectStep, ChooseStep>
+               ExpectStep, PingStep, LogStep, ReconnectStep, ChooseStep, SetStep>
       what;
 };
 
@@ -146,6 +172,7 @@ struct Scenario {
   std::string name;
   double weight = 1;
   Steps script;
+  std::vector<CaptureName> captures = {};
 };
 
 /// What a stage changes. A figure it does not state stays as the stage before left it.

@@ -18,7 +18,7 @@ bool is(const Step& step) {
 
 const char* step_name(const Step& step) {
   constexpr const char* kNames[] = {"connect", "send",   "request", "listen", "think",     "repeat", "close",
-                                    "drop",    "expect", "ping",    "log",    "reconnect", "choose"};
+                                    "drop",    "expect", "ping",    "log",    "reconnect", "choose", "set"};
   static_assert(std::size(kNames) == std::variant_size_v<decltype(Step::what)>);
   return kNames[step.what.index()];
 }
@@ -31,7 +31,8 @@ bool endless(const PlacedStep& placed) {
                        [](const auto& branch) { return std::any_of(branch.begin(), branch.end(), endless); });
   const auto* repeat = std::get_if<RepeatStep>(&placed.step.what);
   if (repeat == nullptr) return false;
-  return (!repeat->times && !repeat->for_ns) || std::any_of(placed.body.begin(), placed.body.end(), endless);
+  return (!repeat->times && !repeat->for_ns && repeat->until.empty()) ||
+         std::any_of(placed.body.begin(), placed.body.end(), endless);
 }
 
 // A send alone never waits: an iteration without one of these would be followed by the next in the same turn.
@@ -72,7 +73,7 @@ class Flow {
                                      again()));
       return Link::open;
     }
-    if (is<ThinkStep>(placed.step) || is<LogStep>(placed.step)) return connection;
+    if (is<ThinkStep>(placed.step) || is<LogStep>(placed.step) || is<SetStep>(placed.step)) return connection;
     if (is<RepeatStep>(placed.step)) return repeat(placed, connection);
     if (is<ChooseStep>(placed.step)) return choose(placed, connection);
     if (connection == Link::none)
@@ -156,7 +157,8 @@ bool never_ends(const Steps& script) {
       return std::any_of(choose->branches.begin(), choose->branches.end(),
                          [](const auto& branch) { return never_ends(branch.body); });
     const auto* repeat = std::get_if<RepeatStep>(&step.what);
-    return repeat != nullptr && ((!repeat->times && !repeat->for_ns) || never_ends(repeat->body));
+    return repeat != nullptr &&
+           ((!repeat->times && !repeat->for_ns && repeat->until.empty()) || never_ends(repeat->body));
   });
 }
 

@@ -22,9 +22,9 @@ constexpr Names<4> kScenarioLater{"on_close", "connection", "target", "data"};
 constexpr Names<6> kStage{"name", "users", "arrivals", "over", "rate", "for"};
 constexpr Names<1> kStageLater{"disconnect"};
 
-constexpr Names<13> kStep{"connect", "send",   "request", "listen", "think",     "repeat", "close",
-                          "drop",    "expect", "ping",    "log",    "reconnect", "choose"};
-constexpr Names<4> kStepLater{"set", "subscribe", "query", "mutate"};
+constexpr Names<14> kStep{"connect", "send",   "request", "listen", "think",     "repeat", "close",
+                          "drop",    "expect", "ping",    "log",    "reconnect", "choose", "set"};
+constexpr Names<3> kStepLater{"subscribe", "query", "mutate"};
 
 constexpr Names<4> kConnect{"timeout", "headers", "cookies", "subprotocols"};
 constexpr Names<4> kConnectLater{"target", "tls", "deflate", "protocol"};
@@ -32,16 +32,18 @@ constexpr Names<4> kConnectLater{"target", "tls", "deflate", "protocol"};
 constexpr Names<3> kSend{"text", "bytes", "file"};
 constexpr Names<1> kSendLater{"json"};
 
-constexpr Names<5> kRequest{"text", "bytes", "file", "reply", "timeout"};
-constexpr Names<2> kRequestLater{"json", "set"};
+constexpr Names<6> kRequest{"text", "bytes", "file", "reply", "timeout", "set"};
+constexpr Names<1> kRequestLater{"json"};
 
 constexpr Names<4> kReply{"text", "json", "regex", "group"};
 constexpr Names<2> kReplyLater{"on", "bytes"};
 
-constexpr Names<5> kExpect{"text", "json", "regex", "group", "timeout"};
-constexpr Names<3> kExpectLater{"on", "bytes", "set"};
+constexpr Names<6> kExpect{"text", "json", "regex", "group", "timeout", "set"};
+constexpr Names<2> kExpectLater{"on", "bytes"};
 
 constexpr Names<1> kPing{"timeout"};
+
+constexpr Names<4> kCapture{"text", "json", "regex", "at_most"};
 
 constexpr Names<2> kBranch{"weight", "do"};
 
@@ -52,8 +54,7 @@ constexpr Names<2> kListenLater{"until", "on"};
 
 constexpr Names<6> kThink{"uniform", "exponential", "normal", "log_normal", "deviation", "within"};
 
-constexpr Names<4> kRepeat{"times", "for", "every", "do"};
-constexpr Names<1> kRepeatLater{"until"};
+constexpr Names<5> kRepeat{"times", "for", "every", "until", "do"};
 
 constexpr Names<2> kClose{"code", "reason"};
 
@@ -73,19 +74,21 @@ constinit const KeyTable kRequestKeys{"'request'", kRequest, kRequestLater};
 constinit const KeyTable kReplyKeys{"'reply'", kReply, kReplyLater};
 constinit const KeyTable kExpectKeys{"'expect'", kExpect, kExpectLater};
 constinit const KeyTable kPingKeys{"'ping'", kPing, {}};
+constinit const KeyTable kCaptureKeys{"a value of 'set'", kCapture, {}};
 constinit const KeyTable kBranchKeys{"a branch of 'choose'", kBranch, {}};
 constinit const KeyTable kReconnectKeys{"'reconnect'", kReconnect, {}};
 constinit const KeyTable kListenKeys{"'listen'", kListen, kListenLater};
 constinit const KeyTable kThinkKeys{"'think'", kThink, {}};
-constinit const KeyTable kRepeatKeys{"'repeat'", kRepeat, kRepeatLater};
+constinit const KeyTable kRepeatKeys{"'repeat'", kRepeat, {}};
 constinit const KeyTable kCloseKeys{"'close'", kClose, {}};
 constinit const KeyTable kObserveKeys{"an item of 'observe'", kObserve, kObserveLater};
 
 std::span<const KeyTable* const> key_tables() noexcept {
-  static constexpr std::array<const KeyTable*, 18> kAll{
-      &kPlanKeys,  &kConnectionKeys, &kScenarioKeys, &kStageKeys,  &kSteps,         &kConnectKeys,
-      &kSendKeys,  &kRequestKeys,    &kReplyKeys,    &kListenKeys, &kThinkKeys,     &kRepeatKeys,
-      &kCloseKeys, &kObserveKeys,    &kExpectKeys,   &kPingKeys,   &kReconnectKeys, &kBranchKeys};
+  static constexpr std::array<const KeyTable*, 19> kAll{
+      &kPlanKeys,    &kConnectionKeys, &kScenarioKeys, &kStageKeys,   &kSteps,
+      &kConnectKeys, &kSendKeys,       &kRequestKeys,  &kReplyKeys,   &kListenKeys,
+      &kThinkKeys,   &kRepeatKeys,     &kCloseKeys,    &kObserveKeys, &kExpectKeys,
+      &kPingKeys,    &kReconnectKeys,  &kBranchKeys,   &kCaptureKeys};
   return kAll;
 }
 

@@ -28,6 +28,7 @@ extern const KeyTable kExpectKeys;
 extern const KeyTable kPingKeys;
 extern const KeyTable kReconnectKeys;
 extern const KeyTable kBranchKeys;
+extern const KeyTable kCaptureKeys;
 extern const KeyTable kListenKeys;
 extern const KeyTable kThinkKeys;
 extern const KeyTable kRepeatKeys;

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "core/nearest.h"
+#include "core/plan_captures.h"
 #include "core/plan_flow.h"
 #include "core/plan_upgrade.h"
 #include "core/plan_values.h"
@@ -25,7 +26,8 @@ bool given(const YamlNode& node) { return node.kind != YamlNode::Kind::null; }
 /// Reads the steps of one scenario.
 class ScriptReader {
  public:
-  ScriptReader(Reader& reader, std::string owner) : reader_{reader}, owner_{std::move(owner)} {}
+  ScriptReader(Reader& reader, std::string owner, std::vector<CaptureName>& names)
+      : reader_{reader}, owner_{std::move(owner)}, names_{names} {}
 
   std::vector<PlacedStep> steps(const YamlNode& list, std::uint8_t depth) {
     std::vector<PlacedStep> out;
@@ -70,7 +72,7 @@ class ScriptReader {
   OptionalStep named(const YamlNode& name, const YamlNode& value, std::uint8_t depth) {
     using Read = OptionalStep (ScriptReader::*)(const YamlNode&, const YamlNode&);
     // In the order of kSteps; what holds other steps needs its depth.
-    constexpr std::array<Read, 13> kRead{&ScriptReader::connect,
+    constexpr std::array<Read, 14> kRead{&ScriptReader::connect,
                                          &ScriptReader::send,
                                          &ScriptReader::request,
                                          &ScriptReader::listen,
@@ -82,7 +84,8 @@ class ScriptReader {
                                          &ScriptReader::ping,
                                          &ScriptReader::log,
                                          &ScriptReader::reconnect,
-                                         nullptr};
+                                         nullptr,
+                                         &ScriptReader::set};
     const auto found = std::find(kSteps.known.begin(), kSteps.known.end(), name.text);
     if (found == kSteps.known.end()) {
       unknown(name);
@@ -146,6 +149,7 @@ class ScriptReader {
     timeout(fields, step.timeout_ns);
     if (const YamlNode* node = fields.find("reply"))
       step.reply = read_reply(reader_, *node, fields.what("reply"));
+    captures(fields, step.set);
     return placed({std::move(step)}, name);
   }
 
@@ -197,6 +201,8 @@ class ScriptReader {
       step.for_ns = reader_.duration_ns(*node, fields.what("for"), Zero::refused).value_or(1);
     if (const YamlNode* node = fields.find("every"))
       step.every_ns = reader_.duration_ns(*node, fields.what("every"), Zero::refused).value_or(1);
+    if (const YamlNode* node = fields.find("until"))
+      step.until = read_until(reader_, *node, fields.what("until"));
     if (step.times && step.for_ns)
       reader_.complain(*fields.find("for"),
                        fmt::format("{} beside 'times'; a repeat ends by one of the two", fields.what("for")));
@@ -285,7 +291,23 @@ class ScriptReader {
       return placed({std::move(step)}, name);
     const Fields fields(reader_, value, kExpectKeys, within("expect"));
     step.reply = read_reply_fields(reader_, fields);
+    captures(fields, step.set);
     timeout(fields, step.timeout_ns);
+    return placed({std::move(step)}, name);
+  }
+
+  void captures(const Fields& fields, std::vector<Capture>& out) {
+    if (const YamlNode* node = fields.find("set"))
+      out = read_captures(reader_, *node, fields.what("set"), CaptureFrom::reply, names_);
+  }
+
+  OptionalStep set(const YamlNode& name, const YamlNode& value) {
+    SetStep step;
+    if (given(value))
+      step.set = read_captures(reader_, value, within("set"), CaptureFrom::text, names_);
+    else
+      reader_.complain(
+          name, fmt::format("{} sets nothing; write set: {{greeting: \"hello ${{user}}\"}}", within("set")));
     return placed({std::move(step)}, name);
   }
 
@@ -324,6 +346,7 @@ class ScriptReader {
 
   Reader& reader_;
   std::string owner_;
+  std::vector<CaptureName>& names_;
   std::size_t count_ = 0;
   bool whole_ = true;
 };
@@ -338,6 +361,17 @@ Steps stripped(std::vector<PlacedStep> placed) {
     steps.push_back(std::move(p.step));
   }
   return steps;
+}
+
+// Templates find a value by its place in the list.
+void name_captures(Reader& reader, const YamlNode& script, const std::string& owner, Scenario& scenario) {
+  std::vector<std::string> names = captured_names(script);
+  if (names.size() > kMostCaptures) {
+    reader.complain(script, fmt::format("{} sets {} values; at most {}", owner, names.size(), kMostCaptures));
+    names.resize(kMostCaptures);
+  }
+  for (const std::string& name : names) scenario.captures.push_back({name, 0});
+  reader.names().captures = std::move(names);
 }
 
 Scenario read_scenario(Reader& reader, const YamlNode& key, const YamlNode& value) {
@@ -356,10 +390,19 @@ Scenario read_scenario(Reader& reader, const YamlNode& key, const YamlNode& valu
     return scenario;
   if (script->children.empty())
     reader.complain(*script, fmt::format("{} is empty; begin it with connect", fields.what("script")));
-  ScriptReader steps(reader, owner);
+  name_captures(reader, *script, owner, scenario);
+  ScriptReader steps(reader, owner, scenario.captures);
   std::vector<PlacedStep> placed = steps.steps(*script, 0);
   if (steps.whole()) check_flow(reader, placed, owner);
   scenario.script = stripped(std::move(placed));
+  reader.names().captures.clear();
+  std::uint64_t bytes = 0;
+  for (const CaptureName& capture : scenario.captures) bytes += capture.at_most;
+  if (bytes > kLargestCapture)
+    reader.complain(*script,
+                    fmt::format("the users of {} keep up to {} bytes each; at most {}: give their values a "
+                                "smaller 'at_most'",
+                                owner, bytes, kLargestCapture));
   return scenario;
 }
 

@@ -38,27 +38,13 @@ Reply json_reply(Reader& reader, const YamlNode& node, const std::string& what) 
 }
 
 Reply regex_reply(Reader& reader, const YamlNode& node, const YamlNode* group, const Fields& fields) {
-  const std::string what = fields.what("regex");
-  const std::string* text = reader.text(node, what);
-  if (text == nullptr) return AnyReply{};
-  if (const auto placeholder = next_placeholder(*text, 0); placeholder && !placeholder->escaped) {
-    reader.complain_within(
-        node, placeholder->begin,
-        fmt::format("'${{...}}' in {}, which is the same for all users; put a group into it "
-                    "and compare that, as {{regex: 'id=(\\w+)', group: \"${{user}}\"}}",
-                    what));
-    return AnyReply{};
-  }
-  auto regex = Regex::compile(*text);
-  if (!regex) {
-    reader.complain(node, fmt::format("{} is no regular expression: {}", what, regex.error()));
-    return AnyReply{};
-  }
+  auto regex = read_regex(reader, node, fields.what("regex"));
+  if (!regex) return AnyReply{};
   RegexReply reply{std::move(*regex), {}};
   if (group == nullptr) return reply;
   if (reply.regex.groups() == 0)
     reader.complain(*group, fmt::format("{}, but {} has none; put one into parentheses", fields.what("group"),
-                                        quoted(*text)));
+                                        quoted(node.text)));
   reply.group = reader.template_text(*group, fields.what("group"));
   return reply;
 }
@@ -146,6 +132,23 @@ Message read_message(Reader& reader, const Fields& fields, const YamlNode& at) {
   if (form == "text") return TextMessage{reader.template_text(node, fields.what(form)).value_or(Template())};
   return form == "bytes" ? bytes_message(reader, node, fields.what(form))
                          : file_message(reader, node, fields.what(form));
+}
+
+std::optional<Regex> read_regex(Reader& reader, const YamlNode& node, const std::string& what) {
+  const std::string* text = reader.text(node, what);
+  if (text == nullptr) return std::nullopt;
+  if (const auto placeholder = next_placeholder(*text, 0); placeholder && !placeholder->escaped) {
+    reader.complain_within(
+        node, placeholder->begin,
+        fmt::format("'${{...}}' in {}, which is the same for all users; put a group into it "
+                    "and compare that, as {{regex: 'id=(\\w+)', group: \"${{user}}\"}}",
+                    what));
+    return std::nullopt;
+  }
+  auto regex = Regex::compile(*text);
+  if (regex) return std::move(*regex);
+  reader.complain(node, fmt::format("{} is no regular expression: {}", what, regex.error()));
+  return std::nullopt;
 }
 
 Reply read_reply(Reader& reader, const YamlNode& node, const std::string& what) {

@@ -17,6 +17,9 @@ namespace onrush {
 /// `any`, `{text: ...}`, `{json: {/pointer: ...}}` or `{regex: ...}`.
 [[nodiscard]] Reply read_reply(Reader& reader, const YamlNode& node, const std::string& what);
 
+/// The same for all users, so without `${...}`.
+[[nodiscard]] std::optional<Regex> read_regex(Reader& reader, const YamlNode& node, const std::string& what);
+
 /// The members of a reply or an expectation that say which; `any` if none does.
 [[nodiscard]] Reply read_reply_fields(Reader& reader, const Fields& fields);
 

@@ -10,7 +10,7 @@ Op op_of(const Step& step) {
   // reconnect is to end one connection and make the next.
   constexpr Op kOps[] = {Op::connect,      Op::send,  Op::request, Op::listen, Op::think,
                          Op::repeat_begin, Op::close, Op::drop,    Op::expect, Op::ping,
-                         Op::log,          Op::close, Op::choose};
+                         Op::log,          Op::close, Op::choose,  Op::set};
   static_assert(std::size(kOps) == std::variant_size_v<decltype(Step::what)>);
   return kOps[step.what.index()];
 }

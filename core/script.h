@@ -25,6 +25,7 @@ enum class Op : std::uint8_t {
   ping,
   log,
   choose,
+  set,
   branch,  ///< never run: where a branch of the `choose` before begins
   jump,
   end

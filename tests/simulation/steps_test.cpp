@@ -186,6 +186,56 @@ TEST(Steps, LogShowsAFewLinesASecondAndSaysHowManyItLeftOut) {
   }
 }
 
+TEST(Steps, AValueOfAReplyGoesIntoLaterMessagesOfItsUser) {
+  Simulation run{plan_with("/echo", R"(connect,
+    {request: {text: '{"a":{"token":"t-${user}"},"id":"x${sequence}y"}', set: {token: {json: /a/token}, id: {regex: "x(.*)y"}}}},
+    {set: {both: "${token}+${id}"}},
+    {repeat: {times: 3, do: [{request: {text: "${both} ${user}", reply: {text: "t-${user}+1 ${user}"}, timeout: 1s}}, reconnect]}},
+    {send: {text: "t-${user}+1"}}, {expect: {text: "${both}", timeout: 1s, set: {token: {regex: "[+]."}}}},
+    {request: {text: "${token}", reply: {text: "+1"}, timeout: 1s}}, {listen: {}})"),
+                 {.faults = {.one_byte_reads = 0.3, .short_writes = 0.3}}};
+  run.run();
+  EXPECT_EQ(run.count(Counter::requests), 5 * 20U);
+  EXPECT_EQ(run.count(Counter::failed_requests), 0U);
+  EXPECT_EQ(run.count(Counter::failed_expectations), 0U);
+}
+
+TEST(Steps, ASessionBeginsWithoutTheValuesOfTheOneBefore) {
+  Simulation run{
+      plan_with("/echo", R"(connect, {request: {text: "[${kept}]", reply: {text: "[]"}, timeout: 500ms}},
+    {set: {kept: "something of ${user}"}}, {think: 10ms}, close)"),
+      {}};
+  run.run();
+  EXPECT_GT(run.count(Counter::requests), 1000U);
+  EXPECT_EQ(run.count(Counter::failed_requests), 0U);
+}
+
+TEST(Steps, AReplyWithoutTheValueOrWithTooLongAOneIsAFailedRequestAndTheValueStays) {
+  Simulation run{plan_with("/echo", R"(connect, {set: {a: {text: "old", at_most: 3}}},
+    {request: {text: '{"b":1}', set: {a: {json: /a}}}}, {request: {text: 'no json', set: {a: {json: /a}}}},
+    {request: {text: "long", set: {b: {regex: "l.*", at_most: 3}}}}, {send: {text: "x"}}, {expect: {set: {a: {regex: "y"}}}},
+    {request: {text: "is ${a}", reply: {text: "is old"}, timeout: 1s}}, {listen: {}})"),
+                 {}};
+  run.run();
+  EXPECT_EQ(run.count(Counter::requests), 80U);
+  EXPECT_EQ(run.count(Counter::failed_requests), 60U);
+  EXPECT_EQ(failures_of(run, Phase::request, Cause::value_too_long), 20U);
+  EXPECT_EQ(run.count(Counter::failed_expectations), 20U);
+  EXPECT_EQ(failures_of(run, Phase::request, Cause::no_value), 60U);
+}
+
+TEST(Steps, ARepeatEndsWhenWhatItWaitsForHasCome) {
+  Simulation run{plan_with("/echo", R"(connect,
+    {repeat: {until: {n: "7"}, do: [{request: {text: '{"n":${sequence}}', set: {n: {json: /n}}}}]}},
+    {repeat: {times: 4, until: {n: "never"}, do: [{request: {text: "b"}}]}},
+    {repeat: {every: 50ms, until: {n: "14", m: "${user}"}, do: [{request: {text: '{"n":${sequence},"m":"${user}"}', set: {n: {json: /n}, m: {json: /m}}}}]}},
+    {listen: {}})"),
+                 {}};
+  run.run();
+  EXPECT_EQ(run.count(Counter::requests), 20 * (7 + 4 + 3U));
+  EXPECT_EQ(run.count(Counter::failed_requests), 0U);
+}
+
 TEST(Steps, BranchesAreTakenByTheirWeights) {
   Simulation run{plan_with("/echo", R"(connect, {repeat: {times: 500, do: [{choose: [
       {weight: 6, do: [{request: {text: "${sequence}", reply: {text: "${sequence}"}}}]},
