@@ -10,13 +10,12 @@
 #include "core/plan_flow.h"
 #include "core/plan_upgrade.h"
 #include "core/plan_values.h"
+#include "core/plan_waiting_steps.h"
 #include "core/script.h"
 
 namespace onrush {
 namespace {
 
-constexpr std::size_t kLongestReason = 123;  // RFC 6455 section 5.5: 125 bytes less the code
-constexpr std::array<std::string_view, 2> kEnds{"close", "rst"};
 constexpr std::array<std::string_view, 4> kTimeUnits{"ns", "us", "ms", "s"};
 
 using OptionalStep = std::optional<PlacedStep>;
@@ -116,15 +115,10 @@ class ScriptReader {
     ConnectStep step;
     if (given(value) && reader_.is_map(value, within("connect"), "{timeout: 30s}")) {
       const Fields fields(reader_, value, kConnectKeys, within("connect"));
-      timeout(fields, step.timeout_ns);
+      read_timeout(reader_, fields, step.timeout_ns);
       step.upgrade = read_upgrade_fields(reader_, fields);
     }
     return placed({std::move(step)}, name);
-  }
-
-  void timeout(const Fields& fields, std::int64_t& timeout_ns) {
-    if (const YamlNode* node = fields.find("timeout"))
-      timeout_ns = reader_.duration_ns(*node, fields.what("timeout"), Zero::refused).value_or(timeout_ns);
   }
 
   OptionalStep send(const YamlNode& name, const YamlNode& value) {
@@ -146,10 +140,10 @@ class ScriptReader {
     if (!message_map(name, value, "{text: hello, reply: any}")) return placed({std::move(step)}, name);
     const Fields fields(reader_, value, kRequestKeys, within("request"));
     step.message = read_message(reader_, fields, value);
-    timeout(fields, step.timeout_ns);
+    read_timeout(reader_, fields, step.timeout_ns);
     if (const YamlNode* node = fields.find("reply"))
       step.reply = read_reply(reader_, *node, fields.what("reply"));
-    captures(fields, step.set);
+    step.set = read_kept(context(), fields);
     return placed({std::move(step)}, name);
   }
 
@@ -258,24 +252,8 @@ class ScriptReader {
   OptionalStep close(const YamlNode& name, const YamlNode& value) {
     CloseStep step;
     if (given(value) && reader_.is_map(value, within("close"), "{code: 1000}"))
-      close_frame(Fields(reader_, value, kCloseKeys, within("close")), step);
+      read_close_frame(reader_, Fields(reader_, value, kCloseKeys, within("close")), step);
     return placed({std::move(step)}, name);
-  }
-
-  void close_frame(const Fields& fields, CloseStep& step) {
-    if (const YamlNode* node = fields.find("code"))
-      step.code = read_close_code(reader_, *node, fields.what("code"));
-    if (const YamlNode* node = fields.find("reason")) {
-      const std::string* reason = reader_.text(*node, fields.what("reason"));
-      if (reason != nullptr && reason->size() > kLongestReason)
-        reader_.complain(*node, fmt::format("{} has {} bytes; a close frame holds {}", fields.what("reason"),
-                                            reason->size(), kLongestReason));
-      const auto placeholder = reason == nullptr ? std::nullopt : next_placeholder(*reason, 0);
-      if (placeholder)
-        reader_.complain_within(*node, placeholder->begin,
-                                fmt::format("'${{...}}' in {} is not yet supported", fields.what("reason")));
-      if (reason != nullptr) step.reason = *reason;
-    }
   }
 
   OptionalStep drop(const YamlNode& name, const YamlNode& value) {
@@ -285,64 +263,22 @@ class ScriptReader {
   }
 
   OptionalStep expect(const YamlNode& name, const YamlNode& value) {
-    ExpectStep step;
-    const bool is_any = value.kind == YamlNode::Kind::scalar && value.text == "any";
-    if (!given(value) || is_any || !reader_.is_map(value, within("expect"), "any, or {text: hello}"))
-      return placed({std::move(step)}, name);
-    const Fields fields(reader_, value, kExpectKeys, within("expect"));
-    step.reply = read_reply_fields(reader_, fields);
-    captures(fields, step.set);
-    timeout(fields, step.timeout_ns);
-    return placed({std::move(step)}, name);
+    return placed({read_expect(context(), name, value)}, name);
   }
-
-  void captures(const Fields& fields, std::vector<Capture>& out) {
-    if (const YamlNode* node = fields.find("set"))
-      out = read_captures(reader_, *node, fields.what("set"), CaptureFrom::reply, names_);
-  }
-
-  OptionalStep set(const YamlNode& name, const YamlNode& value) {
-    SetStep step;
-    if (given(value))
-      step.set = read_captures(reader_, value, within("set"), CaptureFrom::text, names_);
-    else
-      reader_.complain(
-          name, fmt::format("{} sets nothing; write set: {{greeting: \"hello ${{user}}\"}}", within("set")));
-    return placed({std::move(step)}, name);
-  }
-
   OptionalStep ping(const YamlNode& name, const YamlNode& value) {
-    PingStep step;
-    if (given(value) && reader_.is_map(value, within("ping"), "{timeout: 5s}"))
-      timeout(Fields(reader_, value, kPingKeys, within("ping")), step.timeout_ns);
-    return placed({step}, name);
+    return placed({read_ping(context(), name, value)}, name);
   }
-
   OptionalStep log(const YamlNode& name, const YamlNode& value) {
-    LogStep step;
-    if (!given(value))
-      reader_.complain(name,
-                       fmt::format("{} says nothing; write log: \"user ${{user}} is here\"", within("log")));
-    else
-      step.text = reader_.template_text(value, within("log")).value_or(Template());
-    return placed({std::move(step)}, name);
+    return placed({read_log(context(), name, value)}, name);
+  }
+  OptionalStep reconnect(const YamlNode& name, const YamlNode& value) {
+    return placed({read_reconnect(context(), name, value)}, name);
+  }
+  OptionalStep set(const YamlNode& name, const YamlNode& value) {
+    return placed({read_set(context(), name, value)}, name);
   }
 
-  OptionalStep reconnect(const YamlNode& name, const YamlNode& value) {
-    ReconnectStep step;
-    if (!given(value) || !reader_.is_map(value, within("reconnect"), "{by: rst}"))
-      return placed({std::move(step)}, name);
-    const Fields fields(reader_, value, kReconnectKeys, within("reconnect"));
-    if (const YamlNode* by = fields.find("by"))
-      step.drop = reader_.word(*by, fields.what("by"), kEnds).value_or(0) == 1;
-    for (const std::string_view key : {"code", "reason"})
-      if (const YamlNode* node = fields.find(key); node != nullptr && step.drop)
-        reader_.complain(*node,
-                         fmt::format("{} beside 'by: rst', which sends no close frame", fields.what(key)));
-    close_frame(fields, step.close);
-    timeout(fields, step.connect.timeout_ns);
-    return placed({std::move(step)}, name);
-  }
+  [[nodiscard]] StepContext context() { return {reader_, owner_, names_}; }
 
   Reader& reader_;
   std::string owner_;
