@@ -260,6 +260,10 @@ AgentRun::~AgentRun() {
 std::uint64_t AgentRun::capacity() const noexcept { return parts_->capacity; }
 const std::vector<std::string>& AgentRun::warnings() const noexcept { return parts_->warnings; }
 
+const std::string& AgentRun::scenario_name(std::uint32_t scenario) const noexcept {
+  return parts_->program->plan.scenarios[scenario].name;
+}
+
 void AgentRun::start(std::int64_t local_start_ns) {
   parts_->started = true;
   parts_->start_ns = local_start_ns;

@@ -49,6 +49,7 @@ class AgentRun {
   [[nodiscard]] std::uint64_t capacity() const noexcept;
   /// What the preflight found that will distort the figures.
   [[nodiscard]] const std::vector<std::string>& warnings() const noexcept;
+  [[nodiscard]] const std::string& scenario_name(std::uint32_t scenario) const noexcept;
 
   /// The run begins at this instant (which may lie ahead). Once.
   void start(std::int64_t local_start_ns);

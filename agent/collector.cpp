@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace onrush {
 
@@ -47,6 +48,7 @@ void Collector::make(std::uint32_t second) {
   drain_cells(snapshot);
   for (auto& [key, failure] : failures_) snapshot.failures.push_back(std::move(failure));
   for (const auto& [key, broadcast] : broadcasts_) snapshot.broadcasts.push_back(broadcast);
+  snapshot.log = std::exchange(log_, {});
   failures_.clear();
   broadcasts_.clear();
   for (const WorkerState& state : states_) {
@@ -94,6 +96,7 @@ void Collector::add(const Portion& portion, std::size_t worker) {
     sum.received += broadcast.received;
     if (sum.batch_us == 0) sum.batch_us = broadcast.batch_us;
   }
+  log_.insert(log_.end(), portion.log.begin(), portion.log.end());
   states_[worker] = portion.state;
   turn_max_ns_ = std::max(turn_max_ns_, portion.state.turn_max_ns);
   cpu_max_ns_ = std::max(cpu_max_ns_, portion.state.cpu_ns);

@@ -262,7 +262,12 @@ void ControlLink::probe(std::int64_t now_ns) {
 
 void ControlLink::poll() {
   if (!run_) return;
-  for (const FromAgent& message : run_->poll(monotonic_ns())) send(message);
+  for (const FromAgent& message : run_->poll(monotonic_ns())) {
+    if (const auto* snapshot = std::get_if<Snapshot>(&message))
+      for (const LogLine& line : snapshot->log)
+        spdlog::info("{}", describe(line, run_->scenario_name(line.scenario)));
+    send(message);
+  }
   if (run_->finished()) {
     run_.reset();
     spdlog::info("the run is over; ready for the next");

@@ -33,11 +33,45 @@ std::optional<std::string> take_pointers(ProgramStep& out) {
     take(out.listen.sequence, listen->sequence, listen->sequence.empty());
     take(out.listen.batch_sent, listen->batch_sent, listen->batch_sent.empty());
     take(out.listen.sent, listen->sent, listen->sent.empty());
-  } else if (const auto* request = std::get_if<RequestStep>(&step->what)) {
-    if (const auto* json = std::get_if<JsonReply>(&request->reply)) take(out.reply, json->pointer, false);
+  } else if (out.awaited != nullptr) {
+    for (CaptureSource& source : out.set)
+      if (source.pointer != nullptr) take(source.json, *source.pointer, false);
+    if (const auto* json = std::get_if<JsonReply>(out.awaited))
+      for (const JsonReply::Member& member : json->members) {
+        std::optional<JsonPointer> pointer;
+        take(pointer, member.pointer, false);
+        if (pointer) out.reply.push_back(std::move(*pointer));
+      }
   }
   if (mistake.empty()) return std::nullopt;
   return mistake;
+}
+
+void take_captures(const std::vector<Capture>& captures, ProgramStep& out) {
+  for (const Capture& capture : captures) {
+    CaptureSource& source = out.set.emplace_back();
+    source.place = capture.place;
+    source.text = std::get_if<Template>(&capture.source);
+    source.pointer = std::get_if<std::string>(&capture.source);
+    source.regex = std::get_if<Regex>(&capture.source);
+  }
+}
+
+void take_wait(ProgramStep& out) {
+  if (out.instruction.step == nullptr) return;
+  if (const auto* request = std::get_if<RequestStep>(&out.instruction.step->what)) {
+    out.awaited = &request->reply;
+    take_captures(request->set, out);
+    out.timeout_ns = request->timeout_ns;
+  } else if (const auto* expect = std::get_if<ExpectStep>(&out.instruction.step->what)) {
+    out.awaited = &expect->reply;
+    take_captures(expect->set, out);
+    out.timeout_ns = expect->timeout_ns;
+  } else if (const auto* set = std::get_if<SetStep>(&out.instruction.step->what)) {
+    take_captures(set->set, out);
+  } else if (const auto* ping = std::get_if<PingStep>(&out.instruction.step->what)) {
+    out.timeout_ns = ping->timeout_ns;
+  }
 }
 
 Expected<std::vector<ProgramStep>, std::string> compile_steps(const Scenario& scenario) {
@@ -48,7 +82,10 @@ Expected<std::vector<ProgramStep>, std::string> compile_steps(const Scenario& sc
   std::vector<ProgramStep> steps;
   std::vector<std::uint8_t> pacing;  // depths of the enclosing repeats that have `every`
   for (const Instruction& instruction : script) {
-    ProgramStep step{instruction, pacing.empty() ? std::uint8_t{0} : pacing.back(), {}, {}};
+    ProgramStep step;
+    step.instruction = instruction;
+    step.due_depth = pacing.empty() ? std::uint8_t{0} : pacing.back();
+    take_wait(step);
     if (instruction.op == Op::repeat_begin) {
       const auto& repeat = std::get<RepeatStep>(instruction.step->what);
       if (repeat.every_ns) pacing.push_back(instruction.depth);
@@ -91,7 +128,7 @@ Expected<std::unique_ptr<const Program>, std::string> Program::make(Plan plan, c
     if (!steps) return Unexpected{steps.error()};
     for (ProgramStep& step : *steps) {
       if (step.instruction.op != Op::connect) continue;
-      const auto& connect = std::get<ConnectStep>(step.instruction.step->what);
+      const auto& connect = connect_of(*step.instruction.step);
       step.head = static_cast<std::uint32_t>(program->heads.size());
       program->heads.emplace_back(program->plan.connection.upgrade, connect.upgrade);
     }

@@ -27,13 +27,25 @@ struct ListenFields {
   [[nodiscard]] bool any() const noexcept { return sequence || batch_sent || sent; }
 };
 
+/// A value to be kept: `place` of it, and where it comes from; what is a text lies in the plan.
+struct CaptureSource {
+  std::uint32_t place = 0;
+  const Template* text = nullptr;
+  const std::string* pointer = nullptr;
+  std::optional<JsonPointer> json;  ///< taken apart
+  const Regex* regex = nullptr;
+};
+
 /// An instruction and what can be worked out of it beforehand.
 struct ProgramStep {
   Instruction instruction;
   std::uint8_t due_depth = 0;  ///< paced: the repeat that sets its due time
   ListenFields listen;
-  std::optional<JsonPointer> reply;
-  std::uint32_t head = 0;  ///< connect: its place in Program::heads
+  std::vector<JsonPointer> reply;  ///< of its JSON members
+  std::vector<CaptureSource> set;
+  const Reply* awaited = nullptr;  ///< request, expect: in the plan
+  std::int64_t timeout_ns = 0;     ///< request, expect, ping
+  std::uint32_t head = 0;          ///< connect: its place in Program::heads
 };
 
 struct Program {

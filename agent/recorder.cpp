@@ -100,6 +100,7 @@ void Recorder::clear(Portion& portion) noexcept {
   portion.cells.clear();
   portion.failures.clear();
   portion.broadcasts.clear();
+  portion.log.clear();
 }
 
 const Portion* Recorder::oldest() const noexcept {

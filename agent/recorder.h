@@ -43,6 +43,7 @@ struct Portion {
   std::vector<RecordedCell*> cells;
   std::vector<FailureCount> failures;
   std::vector<BroadcastCount> broadcasts;
+  std::vector<LogLine> log;
   WorkerState state;
 };
 
@@ -71,6 +72,7 @@ class Recorder {
   }
   /// `at_us` since the run began.
   void failure(std::uint32_t scenario, const Failure& failure, std::int64_t at_us, std::string_view sample);
+  void log(LogLine line) { active().log.push_back(std::move(line)); }
   /// Adds to what this portion holds of the broadcast. `first_copy_us`: wall clock, 0 if none came.
   void broadcast(std::uint32_t scenario, std::uint64_t sequence, std::int64_t batch_us,
                  std::uint64_t expected, std::int64_t first_copy_us);

@@ -34,6 +34,7 @@ Worker::Worker(const Program& program, const WorkerSettings& settings, PortAlloc
       random_{program.plan.seed, settings.share.index},
       stages_{program, settings.share},
       json_{kMaxMessageBytes},
+      captures_{program.plan, settings.capacity},
       unsent_{kReadyBuffers},
       partial_{kReadyBuffers},
       feed_rows_{program, settings.agent, settings.share, settings.capacity + 1},
@@ -108,9 +109,11 @@ void Worker::timer_due(Session& session) {
     }
     case State::thinking:
     case State::pacing: return run(session, due_ns);
-    case State::awaiting_reply: {
-      const auto& request = std::get<RequestStep>(step_of(session).instruction.step->what);
-      note_failure(session, {Phase::request, Cause::timeout, milliseconds(request.timeout_ns)});
+    case State::awaiting_reply:
+    case State::awaiting_pong: {
+      const ProgramStep& step = step_of(session);
+      note_failure(session,
+                   {wait_of(step.instruction.op).phase, Cause::timeout, milliseconds(step.timeout_ns)});
       [[fallthrough]];
     }
     case State::listening:

@@ -18,6 +18,7 @@
 // worker_receive.cpp: bytes, frames, messages
 // worker_listen.cpp: broadcasts
 // worker_script.cpp: steps
+// worker_steps.cpp: expectations, pings, log lines
 // worker_feeds.cpp: rows of data
 // worker_send.cpp: frames out
 // worker_ping.cpp: keep-alive pings
@@ -35,6 +36,7 @@
 
 #include "agent/broadcasts.h"
 #include "agent/buffer_pool.h"
+#include "agent/captures.h"
 #include "agent/feed_rows.h"
 #include "agent/keep_alive.h"
 #include "agent/network.h"
@@ -211,6 +213,7 @@ class Worker {
                         bool complete);
   [[nodiscard]] bool wants_content(const Session& session) const noexcept;
   [[nodiscard]] bool is_reply(Session& session, std::span<const std::uint8_t> payload, bool complete);
+  [[nodiscard]] bool is_equal(const Session& session, const Template& wanted, std::string_view text);
   void replied(Session& session);
   void stream_ended(Session& session, Cause cause, std::uint32_t detail, std::string_view sample = {});
   [[nodiscard]] Cause end_of_tcp(const Session& session) const noexcept;
@@ -237,10 +240,28 @@ class Worker {
   [[nodiscard]] bool end_repeat(Session& session, const ProgramStep& step, std::int64_t& ready_ns);
   [[nodiscard]] bool pace(Session& session, std::int64_t due_ns, std::int64_t& ready_ns);
   void script_ended(Session& session);
-  [[nodiscard]] std::int64_t draw(const Duration& duration) noexcept;
   [[nodiscard]] const ProgramStep& step_of(const Session& session) const noexcept {
     return program_.scripts[session.scenario][session.step];
   }
+
+  // worker_steps.cpp
+  /// How the wait of a step for its answer is counted.
+  struct Wait {
+    Counter all;
+    Counter failed;
+    Time time;
+    Phase phase;
+  };
+  [[nodiscard]] static const Wait& wait_of(Op op) noexcept;
+  void begin_expecting(Session& session, const ProgramStep& step);
+  void begin_ping(Session& session, const ProgramStep& step);
+  [[nodiscard]] std::uint64_t ping_number(const Session& session) const noexcept;
+  void pong_received(Session& session, std::span<const std::uint8_t> payload);
+  void log(const Session& session, const LogStep& step);
+  [[nodiscard]] Cause keep(Session& session, const ProgramStep& step, std::span<const std::uint8_t> reply);
+  void answer_lacks(Session& session, Cause cause, std::span<const std::uint8_t> reply);
+  [[nodiscard]] bool is_met(const Session& session, const std::vector<Until>& until);
+  void choose(Session& session, const ProgramStep& step) noexcept;
 
   // worker_send.cpp: false if the connection was lost over it
   [[nodiscard]] bool send_message(Session& session, const Message& message);
@@ -283,6 +304,7 @@ class Worker {
   Random random_;
   StageShare stages_;
   JsonReader json_;
+  Captures captures_;
   BufferPool<Unsent> unsent_;
   BufferPool<Partial> partial_;
   FeedRows feed_rows_;
@@ -322,7 +344,9 @@ class Worker {
   std::uint32_t open_ = 0;
   std::uint32_t closing_ = 0;
   std::uint32_t arrivals_ = 0;
-  std::uint32_t second_ = 0;  ///< the next to be handed over
+  std::int64_t next_log_ns_ = 0;
+  std::uint64_t unshown_ = 0;  ///< log lines since the last that was shown
+  std::uint32_t second_ = 0;   ///< the next to be handed over
   std::int64_t turn_max_ns_ = 0;
   std::int64_t cpu_ns_ = 0;
   Network::CoreWait wait_;

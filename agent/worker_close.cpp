@@ -22,15 +22,19 @@ void Worker::end_session(Session& session) {
   begin_close(session, kNormal, {});
 }
 
-// A request whose time or connection ends has no reply; one that the plan itself cuts short is no request at
-// all. Whoever listened listens no more.
+// A request whose time or connection ends has no reply, and likewise an expectation or a ping; one that the
+// plan itself cuts short is none at all. Whoever listened listens no more.
 void Worker::leave_step(Session& session) noexcept {
   timers_.disarm(session);
-  if (session.state == State::awaiting_reply && !session.has(kEnding)) {
-    count(session, Counter::requests);
-    count(session, Counter::failed_requests);
+  const bool waits = session.state == State::awaiting_reply || session.state == State::awaiting_pong;
+  if (waits && !session.has(kEnding)) {
+    const Wait& wait = wait_of(step_of(session).instruction.op);
+    count(session, wait.all);
+    count(session, wait.failed);
   }
-  if (session.state == State::listening) end_listening(session);
+  if (session.state != State::listening) return;
+  end_listening(session);
+  session.times = {now_ns_, now_ns_};  // what has been received lay in its place
 }
 
 void Worker::begin_close(Session& session, std::uint16_t code, std::string_view reason) {

@@ -45,6 +45,7 @@ bool Worker::start_session(std::uint32_t scenario, std::uint64_t user, std::int6
 void Worker::begin_session(Session& session, std::int64_t due_ns) {
   now_ns_ = network_.now_ns();
   recorder_.time(session.scenario, Time::start_lag, now_ns_ - due_ns);
+  if (captures_.any()) captures_.clear(slab_.slot_of(session), session.scenario);
   run(session, due_ns);
 }
 

@@ -4,13 +4,15 @@
 namespace onrush {
 
 TemplateValues Worker::values_of(const Session& session) noexcept {
-  return {.user = session.user,
-          .sequence = session.sequence,
-          .now_us = wall_us(session.times.sent_ns),
-          .agent = settings_.agent.index + 1,
-          .seed = program_.plan.seed,
-          .feeds = program_.feeds,
-          .rows = feed_rows_.rows(slab_.slot_of(session))};
+  TemplateValues values{.user = session.user,
+                        .sequence = session.sequence,
+                        .now_us = wall_us(session.times.sent_ns),
+                        .agent = settings_.agent.index + 1,
+                        .seed = program_.plan.seed,
+                        .feeds = program_.feeds,
+                        .rows = feed_rows_.rows(slab_.slot_of(session))};
+  if (captures_.any()) values.captures = captures_.values(slab_.slot_of(session), session.scenario);
+  return values;
 }
 
 // False if there is no row for it: then the session does not begin.

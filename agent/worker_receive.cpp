@@ -101,6 +101,7 @@ void Worker::control_received(Session& session, const FramePiece& piece) {
 void Worker::control_complete(Session& session, Opcode opcode, std::span<const std::uint8_t> payload) {
   if (opcode == Opcode::close) return close_received(session, payload);
   if (opcode == Opcode::pong && is_keep_alive_pong(session, payload)) return;
+  if (opcode == Opcode::pong && session.state == State::awaiting_pong) return pong_received(session, payload);
   if (opcode != Opcode::ping || !is_open(session.state)) return;  // a stray pong means nothing
   pong_.assign(text_of(payload));
   if (session.unsent == 0) encode_frame(Opcode::pong, payload, random_.next_32(), pongs_);
@@ -122,8 +123,8 @@ void Worker::close_received(Session& session, std::span<const std::uint8_t> payl
 bool Worker::wants_content(const Session& session) const noexcept {
   if (session.state == State::listening) return step_of(session).listen.any() || settings_.echoes;
   if (session.state != State::awaiting_reply) return false;
-  const auto& request = std::get<RequestStep>(step_of(session).instruction.step->what);
-  return !std::holds_alternative<AnyReply>(request.reply);
+  const ProgramStep& step = step_of(session);
+  return !std::holds_alternative<AnyReply>(*step.awaited) || !step.set.empty();
 }
 
 // A message that comes whole is looked at where it lies. One that comes in pieces is collected, but only for
@@ -152,29 +153,48 @@ void Worker::message_received(Session& session, Opcode opcode, std::span<const s
     if (settings_.echoes && !send_echo(session, opcode, payload)) return;
     return broadcast_received(session, payload, complete);
   }
-  if (session.state == State::awaiting_reply && is_reply(session, payload, complete)) replied(session);
+  if (session.state != State::awaiting_reply || !is_reply(session, payload, complete)) return;
+  const Cause lacks = keep(session, step_of(session), payload);
+  if (lacks != Cause::none) return answer_lacks(session, lacks, payload);
+  replied(session);
 }
 
 bool Worker::is_reply(Session& session, std::span<const std::uint8_t> payload, bool complete) {
   const ProgramStep& step = step_of(session);
-  const Reply& reply = std::get<RequestStep>(step.instruction.step->what).reply;
-  if (std::holds_alternative<AnyReply>(reply)) return true;
+  const Reply& reply = *step.awaited;
+  // A message that began before the wait did was not collected, so nothing can be kept of it.
+  if (std::holds_alternative<AnyReply>(reply)) return complete || step.set.empty();
   if (!complete) return false;
-  const auto* json = std::get_if<JsonReply>(&reply);
-  const Template& wanted = json != nullptr ? json->value : std::get<TextReply>(reply).text;
+  if (const auto* text = std::get_if<TextReply>(&reply))
+    return is_equal(session, text->text, text_of(payload));
+  if (const auto* expression = std::get_if<RegexReply>(&reply)) {
+    if (!expression->group) return expression->regex.matches(text_of(payload));
+    const auto found = expression->regex.find(text_of(payload));
+    return found && is_equal(session, *expression->group, *found);
+  }
+  if (!json_.begin(payload)) return false;
+  const auto& members = std::get<JsonReply>(reply).members;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const auto value = json_.text(step.reply[i]);
+    if (!value || !is_equal(session, members[i].value, *value)) return false;
+  }
+  return true;
+}
+
+bool Worker::is_equal(const Session& session, const Template& wanted, std::string_view text) {
   reply_text_.clear();
   wanted.render(values_of(session), reply_text_);
-  if (json == nullptr) return text_of(payload) == reply_text_;
-  if (!json_.begin(payload)) return false;
-  const auto value = json_.text(*step.reply);
-  return value && *value == reply_text_;
+  return text == reply_text_;
 }
 
 void Worker::replied(Session& session) {
-  count(session, Counter::requests);
-  recorder_.time(session.scenario, Time::round_trip, now_ns_ - session.times.sent_ns);
-  if (step_of(session).instruction.paced)
-    recorder_.time(session.scenario, Time::response, now_ns_ - session.times.due_ns);
+  const Instruction& instruction = step_of(session).instruction;
+  const Wait& wait = wait_of(instruction.op);
+  const bool request = instruction.op == Op::request;
+  count(session, wait.all);
+  recorder_.time(session.scenario, wait.time,
+                 now_ns_ - (request ? session.times.sent_ns : session.times.due_ns));
+  if (instruction.paced) recorder_.time(session.scenario, Time::response, now_ns_ - session.times.due_ns);
   timers_.disarm(session);
   set_state(session, State::pacing);
   ++session.step;

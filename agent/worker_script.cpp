@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "agent/worker.h"
+#include "core/think_time.h"
 
 namespace onrush {
 namespace {
@@ -43,15 +44,15 @@ void Worker::run(Session& session, std::int64_t ready_ns) {
 // False if the session waits or has ended.
 bool Worker::run_step(Session& session, const ProgramStep& step, std::int64_t& ready_ns) {
   const Op op = step.instruction.op;
-  const bool talks = op == Op::send || op == Op::request || op == Op::listen;
+  const bool talks =
+      op == Op::send || op == Op::request || op == Op::listen || op == Op::expect || op == Op::ping;
   if (talks && session.fd == -1) {  // a script that talks before it connects: its user has nothing to do
     finish_session(session, false);
     return false;
   }
   switch (op) {
     case Op::connect:
-      if (session.fd == -1)
-        return connect(session, std::get<ConnectStep>(step.instruction.step->what), ready_ns), false;
+      if (session.fd == -1) return connect(session, connect_of(*step.instruction.step), ready_ns), false;
       ++session.step;
       return true;
     case Op::send:
@@ -59,14 +60,14 @@ bool Worker::run_step(Session& session, const ProgramStep& step, std::int64_t& r
     case Op::listen: return begin_listening(session, step, ready_ns), false;
     case Op::think: {
       ++session.step;
-      ready_ns += draw(std::get<ThinkStep>(step.instruction.step->what).time);
+      ready_ns += draw(std::get<ThinkStep>(step.instruction.step->what).time, random_);
       if (ready_ns <= now_ns_) return true;
       return wait_until(session, State::thinking, ready_ns), false;
     }
     case Op::repeat_begin: return begin_repeat(session, step, ready_ns);
     case Op::repeat_end: return end_repeat(session, step, ready_ns);
     case Op::close: {
-      const auto& close = std::get<CloseStep>(step.instruction.step->what);
+      const CloseStep& close = close_of(*step.instruction.step);
       ++session.step;
       if (session.fd == -1) return true;
       return begin_close(session, close.code, close.reason), false;
@@ -75,6 +76,18 @@ bool Worker::run_step(Session& session, const ProgramStep& step, std::int64_t& r
       ++session.step;
       if (session.fd == -1) return true;
       return connection_ended(session), false;
+    case Op::expect: return begin_expecting(session, step), false;
+    case Op::ping: return begin_ping(session, step), false;
+    case Op::log: ++session.step; return log(session, std::get<LogStep>(step.instruction.step->what)), true;
+    case Op::choose: return choose(session, step), true;
+    case Op::set: {
+      const Cause lacks = keep(session, step, {});
+      if (lacks != Cause::none) note_failure(session, {Phase::request, lacks, 0});
+      ++session.step;
+      return true;
+    }
+    case Op::branch:
+    case Op::jump: session.step = static_cast<std::uint16_t>(step.instruction.jump); return true;
     case Op::end: return script_ended(session), false;
   }
   return false;
@@ -103,7 +116,7 @@ bool Worker::run_message(Session& session, const ProgramStep& step, std::int64_t
     return send_message(session, std::get<SendStep>(step.instruction.step->what).message);
   }
   const auto& request = std::get<RequestStep>(step.instruction.step->what);
-  wait_until(session, State::awaiting_reply, now_ns_ + request.timeout_ns);
+  wait_until(session, State::awaiting_reply, now_ns_ + step.timeout_ns);
   [[maybe_unused]] const bool alive = send_message(session, request.message);
   return false;
 }
@@ -128,6 +141,7 @@ bool Worker::end_repeat(Session& session, const ProgramStep& step, std::int64_t&
   if (left != kEndless) --left;
   const bool time_left = repeat.every_ns || !repeat.for_ns || ready_ns < at_ns;
   if (repeat.every_ns) at_ns += *repeat.every_ns;
+  if (!repeat.until.empty() && is_met(session, repeat.until)) return ++session.step, true;
   if (left != 0 && time_left) {
     session.step = static_cast<std::uint16_t>(step.instruction.jump + 1);
     return !repeat.every_ns || pace(session, at_ns, ready_ns);
@@ -151,16 +165,6 @@ void Worker::script_ended(Session& session) {
   if (session.fd == -1) return finish_session(session, true);
   constexpr std::uint16_t kNormal = 1000;
   begin_close(session, kNormal, {});
-}
-
-std::int64_t Worker::draw(const Duration& duration) noexcept {
-  switch (duration.kind) {
-    case Duration::Kind::fixed: return duration.low_ns;
-    case Duration::Kind::uniform: return random_.between(duration.low_ns, duration.high_ns);
-    case Duration::Kind::exponential:
-      return static_cast<std::int64_t>(random_.exponential(static_cast<double>(duration.low_ns)));
-  }
-  return 0;
 }
 
 }  // namespace onrush

@@ -36,6 +36,8 @@ void take_over(ScriptFacts& sum, const ScriptFacts& more) {
   sum.paced_requests |= more.paced_requests;
   sum.paced_sends |= more.paced_sends;
   sum.listens |= more.listens;
+  sum.expects |= more.expects;
+  sum.pings |= more.pings;
   sum.numbers_broadcasts |= more.numbers_broadcasts;
   sum.stamped |= more.stamped;
   sum.batch_stamped |= more.batch_stamped;
@@ -100,6 +102,8 @@ const char* missing_of(Time time, const Possible& p) {
     case Time::batch_delivery:
       return p.scripts.batch_stamped ? "" : "nobody listens for a time stamp (listen: batch_sent)";
     case Time::recovery: return p.returns ? "" : "nobody comes back (on_close: reconnect)";
+    case Time::expect: return p.scripts.expects ? "" : "nobody expects a message (expect)";
+    case Time::ping: return p.scripts.pings ? "" : "nobody pings (ping)";
     case Time::session: break;
   }
   return "";

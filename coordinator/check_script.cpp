@@ -17,15 +17,28 @@ void look(const Steps& steps, bool paced, ScriptFacts& facts) {
       facts.paced_requests |= paced && request;
       facts.paced_sends |= paced && !request;
     }
+    facts.expects |= std::holds_alternative<ExpectStep>(step.what);
+    facts.pings |= std::holds_alternative<PingStep>(step.what);
     if (const auto* listen = std::get_if<ListenStep>(&step.what)) {
       facts.listens = true;
       facts.numbers_broadcasts |= !listen->sequence.empty();
       facts.stamped |= !listen->sent.empty();
       facts.batch_stamped |= !listen->batch_sent.empty();
     }
+    if (const auto* choose = std::get_if<ChooseStep>(&step.what))
+      for (const ChooseStep::Branch& branch : choose->branches) look(branch.body, paced, facts);
     if (const auto* repeat = std::get_if<RepeatStep>(&step.what))
       look(repeat->body, paced || repeat->every_ns.has_value(), facts);
   }
+}
+
+std::uint64_t messages_of(const Steps& steps);
+
+// Whichever branch is taken: at least so many.
+std::uint64_t messages_of(const ChooseStep& choose) {
+  std::uint64_t least = UINT64_MAX;
+  for (const ChooseStep::Branch& branch : choose.branches) least = std::min(least, messages_of(branch.body));
+  return choose.branches.empty() ? 0 : least;
 }
 
 std::uint64_t messages_of(const Steps& steps) {
@@ -35,6 +48,7 @@ std::uint64_t messages_of(const Steps& steps) {
         std::holds_alternative<SendStep>(step.what) || std::holds_alternative<RequestStep>(step.what) ? 1 : 0;
     if (const auto* repeat = std::get_if<RepeatStep>(&step.what))
       sum += repeat->times.value_or(1) * messages_of(repeat->body);
+    if (const auto* choose = std::get_if<ChooseStep>(&step.what)) sum += messages_of(*choose);
   }
   return sum;
 }

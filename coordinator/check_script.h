@@ -26,6 +26,8 @@ struct ScriptFacts {
   bool paced_requests = false;
   bool paced_sends = false;
   bool listens = false;
+  bool expects = false;
+  bool pings = false;
   bool numbers_broadcasts = false;  ///< listens with `sequence`
   bool stamped = false;             ///< listens with `sent`
   bool batch_stamped = false;       ///< listens with `batch_sent`

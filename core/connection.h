@@ -3,11 +3,11 @@
 // Owner: part of a Plan; immutable. Always: a member that the plan does not state has the default given here.
 #pragma once
 
-#include "core/tls.h"
 #include <cstdint>
 #include <optional>
 #include <string>
 
+#include "core/tls.h"
 #include "core/upgrade_head.h"
 
 namespace onrush {

@@ -127,6 +127,7 @@ std::string describe_system(std::uint32_t number) {
 std::string describe_timeout(const Failure& failure) {
   const char* awaited = failure.phase == Phase::request ? "reply"
                         : failure.phase == Phase::close ? "close frame"
+                        : failure.phase == Phase::open  ? "pong"
                                                         : "answer";
   if (failure.detail % 1000 == 0) return fmt::format("no {} in {} s", awaited, failure.detail / 1000);
   return fmt::format("no {} in {} ms", awaited, failure.detail);
@@ -237,6 +238,8 @@ std::string describe(const Failure& failure) {
     case Cause::tls_error: return fmt::format("TLS broken by peer (OpenSSL reason {})", failure.detail);
     case Cause::truncated: return "TCP ended by peer without TLS close_notify (1006)";
     case Cause::no_pong: return describe_no_pong(failure.detail);
+    case Cause::no_value: return "reply without the value to keep";
+    case Cause::value_too_long: return "value to keep is too long";
     case Cause::agent_lost: return "agent lost";
     case Cause::other: return "other kinds";
   }
@@ -285,6 +288,8 @@ const char* name(Cause cause) noexcept {
     case Cause::tls_error: return "tls_error";
     case Cause::truncated: return "truncated";
     case Cause::no_pong: return "no_pong";
+    case Cause::no_value: return "no_value";
+    case Cause::value_too_long: return "value_too_long";
     case Cause::agent_lost: return "agent_lost";
     case Cause::other: return "other";
   }
@@ -320,6 +325,7 @@ const char* remedy(const Failure& failure) noexcept {
   if (failure.cause == Cause::no_port) return "add --source-addresses";
   if (failure.cause == Cause::no_row) return "give the feed more rows, or take: cycle, or on_end: stop";
   if (failure.cause == Cause::broken_header) return "look for line breaks in the rows of the data feed";
+  if (failure.cause == Cause::value_too_long) return "give it a larger at_most";
   if (failure.cause == Cause::not_http) return "is this a plain WebSocket port?";
   if (failure.cause == Cause::not_tls) return "is this a wss:// port? ws:// goes without TLS";
   if (failure.cause == Cause::self_signed || failure.cause == Cause::incomplete_chain)

@@ -52,9 +52,11 @@ enum class Cause : std::uint8_t {
   not_tls,              ///< what came is no TLS
   tls_error,            ///< another fault of the peer's TLS; detail = OpenSSL's reason
   truncated,            ///< TCP ended without close_notify, so something may be missing (1006)
+  no_pong,              ///< no answer to a keep-alive ping: a dead peer; detail = milliseconds
+  no_value,             ///< a reply without what the script wanted to keep of it
+  value_too_long,       ///< or with more than it allows
   agent_lost,           ///< the agent that held the connection is gone
   other,                ///< kinds beyond the table's capacity
-  no_pong,            ///< no answer to a keep-alive ping: a dead peer; detail = milliseconds
 };
 
 struct Failure {

@@ -34,6 +34,10 @@ constexpr std::array<Metric, kTimes> kTimeTable{{
      "From an open connection to its close."},
     {"recovery_time", "onrush_recovery_time_seconds", "us", Kind::histogram,
      "From a lost or cut connection to the next one of the same user."},
+    {"expect_time", "onrush_expect_time_seconds", "us", Kind::histogram,
+     "From the begin of an expect step to the message that it waits for."},
+    {"ping_time", "onrush_ping_time_seconds", "us", Kind::histogram,
+     "From a ping of the script sent to its pong."},
 }};
 
 constexpr std::array<Metric, kCounters> kCounterTable{{
@@ -88,10 +92,17 @@ constexpr std::array<Metric, kCounters> kCounterTable{{
      "Pings that keep connections alive."},
     {"keepalive_pongs", "onrush_keepalive_pongs_total", "messages", Kind::counter,
      "Pongs that answered them in time."},
+    {"expectations", "onrush_expectations_total", "messages", Kind::counter,
+     "Expect steps, counted at their end."},
+    {"failed_expectations", "onrush_failed_expectations_total", "messages", Kind::counter,
+     "Expect steps without their message in time or whose connection ended."},
+    {"pings", "onrush_pings_total", "messages", Kind::counter, "Pings of scripts, counted at their end."},
+    {"failed_pings", "onrush_failed_pings_total", "messages", Kind::counter,
+     "Pings of scripts without a pong in time or whose connection ended."},
 }};
 
-static_assert(static_cast<std::size_t>(Counter::keepalive_pongs) + 1 == kCounters);
-static_assert(static_cast<std::size_t>(Time::recovery) + 1 == kTimes);
+static_assert(static_cast<std::size_t>(Counter::failed_pings) + 1 == kCounters);
+static_assert(static_cast<std::size_t>(Time::ping) + 1 == kTimes);
 
 template <class Enum, std::size_t N>
 std::optional<Enum> named(const std::array<Metric, N>& table, std::string_view name) noexcept {

@@ -29,8 +29,10 @@ enum class Time : std::uint8_t {
   batch_delivery,    ///< a broadcast begun -> this copy received
   session,           ///< connection open -> closed
   recovery,          ///< cut off -> open again
+  expect,            ///< an `expect` step begins -> the message that it waits for
+  ping,              ///< a ping of the script sent -> its pong
 };
-inline constexpr std::size_t kTimes = 15;
+inline constexpr std::size_t kTimes = 17;
 
 /// Counters, since the run began.
 enum class Counter : std::uint8_t {
@@ -45,24 +47,28 @@ enum class Counter : std::uint8_t {
   messages_received,  ///< data messages
   bytes_sent,         ///< on the wire above TCP, handshake and frame headers included
   bytes_received,
-  requests,         ///< messages that waited for a reply, counted when they have it or have failed
-  failed_requests,  ///< of them, those without a reply in time or whose connection ended
-  delivered,        ///< first copies of broadcasts received by listening users
-  duplicates,       ///< further copies
-  gaps,             ///< broadcasts that a listener skipped and has not received since
-  reordered,        ///< copies that came after a later one
-  own_failed,       ///< failed ones for a limit of our own machine: no fault of the target
-  own_lost,         ///< lost ones, likewise
-  port_retries,     ///< local ports that others held, so that the next was tried
-  without_row,      ///< sessions that found no row left in a data feed
-  reconnects,       ///< attempts after a back-off, counted when they have opened or failed
-  reconnected,      ///< of them, those that opened
-  gave_up,          ///< users who had no attempt left
-  disconnected,     ///< closed ones that a stage's `disconnect` had ended
-  keepalive_pings,  ///< pings that keep connections alive
-  keepalive_pongs,  ///< pongs that answered them in time
+  requests,             ///< messages that waited for a reply, counted when they have it or have failed
+  failed_requests,      ///< of them, those without a reply in time or whose connection ended
+  delivered,            ///< first copies of broadcasts received by listening users
+  duplicates,           ///< further copies
+  gaps,                 ///< broadcasts that a listener skipped and has not received since
+  reordered,            ///< copies that came after a later one
+  own_failed,           ///< failed ones for a limit of our own machine: no fault of the target
+  own_lost,             ///< lost ones, likewise
+  port_retries,         ///< local ports that others held, so that the next was tried
+  without_row,          ///< sessions that found no row left in a data feed
+  reconnects,           ///< attempts after a back-off, counted when they have opened or failed
+  reconnected,          ///< of them, those that opened
+  gave_up,              ///< users who had no attempt left
+  disconnected,         ///< closed ones that a stage's `disconnect` had ended
+  keepalive_pings,      ///< pings that keep connections alive
+  keepalive_pongs,      ///< pongs that answered them in time
+  expectations,         ///< `expect` steps, counted when their message has come or they have failed
+  failed_expectations,  ///< of them, those without it in time or whose connection ended
+  pings,                ///< of scripts, counted when the pong has come or they have failed
+  failed_pings,         ///< of them, those without it in time or whose connection ended
 };
-inline constexpr std::size_t kCounters = 27;
+inline constexpr std::size_t kCounters = 31;
 
 enum class Kind : std::uint8_t { counter, gauge, histogram };
 

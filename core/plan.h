@@ -18,6 +18,7 @@
 #include "core/connection.h"
 #include "core/feed.h"
 #include "core/plan_files.h"
+#include "core/regex.h"
 #include "core/template.h"
 #include "core/threshold.h"
 #include "core/url.h"
@@ -36,23 +37,53 @@ struct FileMessage {
 };
 using Message = std::variant<TextMessage, BinaryMessage, FileMessage>;
 
-/// What completes a request: the first message (`any`), the message equal to a text, or the one whose JSON
-/// member at a pointer (RFC 6901) equals a text.
+/// What completes a request or an expectation: the first message (`any`), the message equal to a text, the
+/// one whose JSON members at these pointers (RFC 6901) all equal their texts, or the one that an expression
+/// matches and, if it says so, whose first group equals a text.
 struct AnyReply {};
 struct TextReply {
   Template text;
 };
 struct JsonReply {
-  std::string pointer;
+  struct Member {
+    std::string pointer;
+    Template value;
+  };
+  std::vector<Member> members;
+};
+struct RegexReply {
+  Regex regex;
+  std::optional<Template> group;
+};
+using Reply = std::variant<AnyReply, TextReply, JsonReply, RegexReply>;
+
+inline constexpr std::uint32_t kLargestCapture = 16 * 1024;  ///< bytes, of all values of a user together
+
+/// A value that users of a scenario keep, and the longest it may be.
+struct CaptureName {
+  std::string name;
+  std::uint32_t at_most = 0;  ///< bytes
+};
+/// Gives one a value: a text, the member of the reply at a JSON pointer, or what an expression finds in it.
+struct Capture {
+  std::uint32_t place;  ///< in Scenario::captures
+  std::variant<Template, std::string, Regex> source;
+};
+/// A value equals a text.
+struct Until {
+  std::uint32_t place;  ///< in Scenario::captures
   Template value;
 };
-using Reply = std::variant<AnyReply, TextReply, JsonReply>;
 
-/// How long a user thinks. `uniform` lies between low and high, `exponential` has the mean `low`.
+/// How long a user thinks. `uniform` lies between low and high, `exponential` has the mean `low`; `normal`
+/// and `log_normal` have a mean and a standard deviation, and what lies outside low and high becomes the
+/// nearer of them.
 struct Duration {
-  enum class Kind : std::uint8_t { fixed, uniform, exponential } kind = Kind::fixed;
+  enum class Kind : std::uint8_t { fixed, uniform, exponential, normal, log_normal } kind = Kind::fixed;
   std::int64_t low_ns = 0;
   std::int64_t high_ns = 0;
+  std::int64_t mean_ns = 0;
+  std::int64_t deviation_ns = 0;
 };
 
 struct Step;
@@ -72,6 +103,13 @@ struct RequestStep {
   Message message;
   Reply reply;
   std::int64_t timeout_ns = 30'000'000'000;
+  std::vector<Capture> set = {};
+};
+/// Wait for a message as a request waits for its reply; others are passed over.
+struct ExpectStep {
+  Reply reply;
+  std::int64_t timeout_ns = 30'000'000'000;
+  std::vector<Capture> set = {};
 };
 /// Take unsolicited messages until the session ends, or for `for_ns`. The pointers (RFC 6901) are empty when
 /// absent.
@@ -85,22 +123,51 @@ struct ListenStep {
 struct ThinkStep {
   Duration time;
 };
-/// Endless when neither `times` nor `for_ns` is set. With `every_ns`, iteration n is due at begin + n *
-/// every, and `for_ns` then means exactly the iterations that are due before it has passed.
+/// Endless when none of `times`, `for_ns` and `until` is set; `until`, all of which must hold, is looked at
+/// after each iteration. With `every_ns`, iteration n is due at begin + n * every, and `for_ns` then means
+/// exactly the iterations that are due before it has passed.
 struct RepeatStep {
   std::optional<std::uint32_t> times;
   std::optional<std::int64_t> for_ns;
   std::optional<std::int64_t> every_ns;
   Steps body;
+  std::vector<Until> until = {};
+};
+/// Keep texts for later steps.
+struct SetStep {
+  std::vector<Capture> set;
+};
+/// One of several ways to go on, drawn by weight.
+struct ChooseStep {
+  struct Branch {
+    double weight = 1;
+    Steps body;
+  };
+  std::vector<Branch> branches;
 };
 struct CloseStep {
   std::uint16_t code = 1000;
   std::string reason;
 };
 struct DropStep {};  ///< RST, no close handshake
+/// Send a ping and wait for its own pong (RFC 6455 section 5.5.2).
+struct PingStep {
+  std::int64_t timeout_ns = 30'000'000'000;
+};
+/// Show a line to who watches the run; only some are shown (core/log_line.h).
+struct LogStep {
+  Template text;
+};
+/// End the connection and connect again at once.
+struct ReconnectStep {
+  bool drop = false;  ///< RST instead of a close handshake
+  CloseStep close;
+  ConnectStep connect;
+};
 
 struct Step {
-  std::variant<ConnectStep, SendStep, RequestStep, ListenStep, ThinkStep, RepeatStep, CloseStep, DropStep>
+  std::variant<ConnectStep, SendStep, RequestStep, ListenStep, ThinkStep, RepeatStep, CloseStep, DropStep,
+               ExpectStep, PingStep, LogStep, ReconnectStep, ChooseStep, SetStep>
       what;
 };
 
@@ -110,6 +177,7 @@ struct Scenario {
   Steps script;
   std::vector<std::uint32_t> feeds = {};  ///< whose columns it names, places in Plan::data, rising
   std::optional<Backoff> reconnect = {};  ///< how whoever was cut off comes back; without it, not at all
+  std::vector<CaptureName> captures = {};
 };
 
 /// Users who lose their connection when a stage begins, by the plan's will.

@@ -1,8 +1,8 @@
 #include "core/plan_connection.h"
 
-#include "core/plan_tls.h"
 #include <fmt/format.h>
 
+#include "core/plan_tls.h"
 #include "core/plan_upgrade.h"
 
 namespace onrush {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 namespace onrush {
 namespace {
@@ -15,24 +17,34 @@ bool is(const Step& step) {
 }
 
 const char* step_name(const Step& step) {
-  constexpr const char* kNames[] = {"connect", "send",   "request", "listen",
-                                    "think",   "repeat", "close",   "drop"};
+  constexpr const char* kNames[] = {"connect", "send",   "request", "listen", "think",     "repeat", "close",
+                                    "drop",    "expect", "ping",    "log",    "reconnect", "choose", "set"};
+  static_assert(std::size(kNames) == std::variant_size_v<decltype(Step::what)>);
   return kNames[step.what.index()];
 }
 
 bool endless(const PlacedStep& placed) {
   if (const auto* listen = std::get_if<ListenStep>(&placed.step.what)) return !listen->for_ns;
+  // Whoever takes a branch that ends goes on.
+  if (is<ChooseStep>(placed.step))
+    return std::all_of(placed.branches.begin(), placed.branches.end(),
+                       [](const auto& branch) { return std::any_of(branch.begin(), branch.end(), endless); });
   const auto* repeat = std::get_if<RepeatStep>(&placed.step.what);
   if (repeat == nullptr) return false;
-  return (!repeat->times && !repeat->for_ns) || std::any_of(placed.body.begin(), placed.body.end(), endless);
+  return (!repeat->times && !repeat->for_ns && repeat->until.empty()) ||
+         std::any_of(placed.body.begin(), placed.body.end(), endless);
 }
 
 // A send alone never waits: an iteration without one of these would be followed by the next in the same turn.
 bool waits(const PlacedStep& placed) {
   if (const auto* repeat = std::get_if<RepeatStep>(&placed.step.what))
     return repeat->every_ns || std::any_of(placed.body.begin(), placed.body.end(), waits);
+  if (is<ChooseStep>(placed.step))  // a branch that waits is taken sooner or later
+    return std::any_of(placed.branches.begin(), placed.branches.end(),
+                       [](const auto& branch) { return std::any_of(branch.begin(), branch.end(), waits); });
   return is<ConnectStep>(placed.step) || is<RequestStep>(placed.step) || is<ListenStep>(placed.step) ||
-         is<ThinkStep>(placed.step);
+         is<ThinkStep>(placed.step) || is<ExpectStep>(placed.step) || is<PingStep>(placed.step) ||
+         is<ReconnectStep>(placed.step);
 }
 
 class Flow {
@@ -61,8 +73,9 @@ class Flow {
                                      again()));
       return Link::open;
     }
-    if (is<ThinkStep>(placed.step)) return connection;
+    if (is<ThinkStep>(placed.step) || is<LogStep>(placed.step) || is<SetStep>(placed.step)) return connection;
     if (is<RepeatStep>(placed.step)) return repeat(placed, connection);
+    if (is<ChooseStep>(placed.step)) return choose(placed, connection);
     if (connection == Link::none)
       complain(placed,
                fmt::format("'{}' in {} has no connection; 'connect' first", step_name(placed.step), again()));
@@ -91,6 +104,24 @@ class Flow {
     const Link last = walk(placed.body, after);
     second_ = outer;
     return last;
+  }
+
+  // What follows must make sense whichever branch was taken; one that never ends leads nowhere.
+  Link choose(const PlacedStep& placed, Link before) {
+    std::optional<Link> after;
+    bool told = false;
+    for (const auto& branch : placed.branches) {
+      const Link end = walk(branch, before);
+      if (std::any_of(branch.begin(), branch.end(), endless)) continue;
+      if (after && *after != end && !std::exchange(told, true))
+        complain(
+            placed,
+            fmt::format("after one branch of this 'choose' in {} the user is connected, after another not; "
+                        "let all end alike",
+                        again()));
+      after = after.value_or(end);
+    }
+    return after.value_or(Link::open);
   }
 
   [[nodiscard]] std::string again() const {
@@ -122,8 +153,12 @@ void check_flow(Reader& reader, const std::vector<PlacedStep>& script, const std
 bool never_ends(const Steps& script) {
   return std::any_of(script.begin(), script.end(), [](const Step& step) {
     if (const auto* listen = std::get_if<ListenStep>(&step.what)) return !listen->for_ns;
+    if (const auto* choose = std::get_if<ChooseStep>(&step.what))
+      return std::any_of(choose->branches.begin(), choose->branches.end(),
+                         [](const auto& branch) { return never_ends(branch.body); });
     const auto* repeat = std::get_if<RepeatStep>(&step.what);
-    return repeat != nullptr && ((!repeat->times && !repeat->for_ns) || never_ends(repeat->body));
+    return repeat != nullptr &&
+           ((!repeat->times && !repeat->for_ns && repeat->until.empty()) || never_ends(repeat->body));
   });
 }
 

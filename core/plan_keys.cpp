@@ -29,10 +29,10 @@ constexpr Names<3> kScenarioLater{"connection", "target", "data"};
 
 constexpr Names<7> kStage{"name", "users", "arrivals", "over", "rate", "for", "disconnect"};
 
-constexpr Names<8> kStep{"connect", "send", "request", "listen", "think", "repeat", "close", "drop"};
+constexpr Names<14> kStep{"connect", "send",   "request", "listen", "think",     "repeat", "close",
+                          "drop",    "expect", "ping",    "log",    "reconnect", "choose", "set"};
 
-constexpr Names<9> kStepLater{"expect", "ping",      "reconnect", "choose", "set",
-                              "log",    "subscribe", "query",     "mutate"};
+constexpr Names<3> kStepLater{"subscribe", "query", "mutate"};
 
 constexpr Names<4> kConnect{"timeout", "headers", "cookies", "subprotocols"};
 
@@ -42,25 +42,21 @@ constexpr Names<3> kSend{"text", "bytes", "file"};
 
 constexpr Names<1> kSendLater{"json"};
 
-constexpr Names<5> kRequest{"text", "bytes", "file", "reply", "timeout"};
+constexpr Names<6> kRequest{"text", "bytes", "file", "reply", "timeout", "set"};
 
-constexpr Names<2> kRequestLater{"json", "set"};
+constexpr Names<1> kRequestLater{"json"};
 
-constexpr Names<2> kReply{"text", "json"};
+constexpr Names<4> kReply{"text", "json", "regex", "group"};
 
-constexpr Names<3> kReplyLater{"regex", "on", "bytes"};
+constexpr Names<2> kReplyLater{"on", "bytes"};
 
 constexpr Names<5> kListen{"sequence", "batch_sent", "sent", "unit", "for"};
 
 constexpr Names<2> kListenLater{"until", "on"};
 
-constexpr Names<2> kThink{"uniform", "exponential"};
+constexpr Names<6> kThink{"uniform", "exponential", "normal", "log_normal", "deviation", "within"};
 
-constexpr Names<3> kThinkLater{"normal", "log_normal", "lognormal"};
-
-constexpr Names<4> kRepeat{"times", "for", "every", "do"};
-
-constexpr Names<1> kRepeatLater{"until"};
+constexpr Names<5> kRepeat{"times", "for", "every", "do", "until"};
 
 constexpr Names<2> kClose{"code", "reason"};
 
@@ -78,6 +74,16 @@ constexpr Names<2> kArrivals{"rate", "distribution"};
 
 constexpr Names<4> kDisconnect{"share", "count", "by", "rate"};
 
+constexpr Names<6> kExpect{"text", "json", "regex", "group", "timeout", "set"};
+
+constexpr Names<2> kExpectLater{"on", "bytes"};
+
+constexpr Names<4> kCapture{"text", "json", "regex", "at_most"};
+
+constexpr Names<2> kBranch{"weight", "do"};
+
+constexpr Names<4> kReconnect{"by", "code", "reason", "timeout"};
+
 }  // namespace
 
 constinit const KeyTable kPlanKeys{"a plan", kPlan, kPlanLater};
@@ -92,8 +98,8 @@ constinit const KeyTable kSendKeys{"'send'", kSend, kSendLater};
 constinit const KeyTable kRequestKeys{"'request'", kRequest, kRequestLater};
 constinit const KeyTable kReplyKeys{"'reply'", kReply, kReplyLater};
 constinit const KeyTable kListenKeys{"'listen'", kListen, kListenLater};
-constinit const KeyTable kThinkKeys{"'think'", kThink, kThinkLater};
-constinit const KeyTable kRepeatKeys{"'repeat'", kRepeat, kRepeatLater};
+constinit const KeyTable kThinkKeys{"'think'", kThink, {}};
+constinit const KeyTable kRepeatKeys{"'repeat'", kRepeat, {}};
 constinit const KeyTable kCloseKeys{"'close'", kClose, {}};
 constinit const KeyTable kObserveKeys{"an item of 'observe'", kObserve, kObserveLater};
 constinit const KeyTable kPingKeys{"'ping'", kPing, {}};
@@ -101,13 +107,18 @@ constinit const KeyTable kOnCloseKeys{"'on_close'", kOnClose, {}};
 constinit const KeyTable kBackoffKeys{"'reconnect' of 'on_close'", kBackoff, {}};
 constinit const KeyTable kArrivalsKeys{"'arrivals'", kArrivals, {}};
 constinit const KeyTable kDisconnectKeys{"'disconnect'", kDisconnect, {}};
+constinit const KeyTable kExpectKeys{"'expect'", kExpect, kExpectLater};
+constinit const KeyTable kCaptureKeys{"a value of 'set'", kCapture, {}};
+constinit const KeyTable kBranchKeys{"a branch of 'choose'", kBranch, {}};
+constinit const KeyTable kReconnectKeys{"'reconnect'", kReconnect, {}};
 
 std::span<const KeyTable* const> key_tables() noexcept {
   static constexpr auto kAll = std::to_array<const KeyTable*>({
-      &kPlanKeys,    &kConnectionKeys, &kFeedKeys,       &kTlsKeys,     &kScenarioKeys, &kStageKeys,
-      &kSteps,       &kConnectKeys,    &kSendKeys,       &kRequestKeys, &kReplyKeys,    &kListenKeys,
-      &kThinkKeys,   &kRepeatKeys,     &kCloseKeys,      &kObserveKeys, &kPingKeys,     &kOnCloseKeys,
-      &kBackoffKeys, &kArrivalsKeys,   &kDisconnectKeys,
+      &kPlanKeys,       &kConnectionKeys, &kFeedKeys,    &kTlsKeys,     &kScenarioKeys,
+      &kStageKeys,      &kSteps,          &kConnectKeys, &kSendKeys,    &kRequestKeys,
+      &kReplyKeys,      &kListenKeys,     &kThinkKeys,   &kRepeatKeys,  &kCloseKeys,
+      &kObserveKeys,    &kPingKeys,       &kOnCloseKeys, &kBackoffKeys, &kArrivalsKeys,
+      &kDisconnectKeys, &kExpectKeys,     &kCaptureKeys, &kBranchKeys,  &kReconnectKeys,
   });
   return kAll;
 }

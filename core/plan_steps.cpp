@@ -6,16 +6,17 @@
 #include <array>
 
 #include "core/nearest.h"
+#include "core/plan_captures.h"
 #include "core/plan_flow.h"
 #include "core/plan_on_close.h"
 #include "core/plan_upgrade.h"
 #include "core/plan_values.h"
+#include "core/plan_waiting_steps.h"
 #include "core/script.h"
 
 namespace onrush {
 namespace {
 
-constexpr std::size_t kLongestReason = 123;  // RFC 6455 section 5.5: 125 bytes less the code
 constexpr std::array<std::string_view, 4> kTimeUnits{"ns", "us", "ms", "s"};
 
 using OptionalStep = std::optional<PlacedStep>;
@@ -25,7 +26,8 @@ bool given(const YamlNode& node) { return node.kind != YamlNode::Kind::null; }
 /// Reads the steps of one scenario.
 class ScriptReader {
  public:
-  ScriptReader(Reader& reader, std::string owner) : reader_{reader}, owner_{std::move(owner)} {}
+  ScriptReader(Reader& reader, std::string owner, std::vector<CaptureName>& names)
+      : reader_{reader}, owner_{std::move(owner)}, names_{names} {}
 
   std::vector<PlacedStep> steps(const YamlNode& list, std::uint8_t depth) {
     std::vector<PlacedStep> out;
@@ -69,17 +71,29 @@ class ScriptReader {
 
   OptionalStep named(const YamlNode& name, const YamlNode& value, std::uint8_t depth) {
     using Read = OptionalStep (ScriptReader::*)(const YamlNode&, const YamlNode&);
-    // In the order of kSteps; `repeat` alone needs its depth.
-    constexpr std::array<Read, 8> kRead{&ScriptReader::connect, &ScriptReader::send,  &ScriptReader::request,
-                                        &ScriptReader::listen,  &ScriptReader::think, nullptr,
-                                        &ScriptReader::close,   &ScriptReader::drop};
+    // In the order of kSteps; what holds other steps needs its depth.
+    constexpr std::array<Read, 14> kRead{&ScriptReader::connect,
+                                         &ScriptReader::send,
+                                         &ScriptReader::request,
+                                         &ScriptReader::listen,
+                                         &ScriptReader::think,
+                                         nullptr,
+                                         &ScriptReader::close,
+                                         &ScriptReader::drop,
+                                         &ScriptReader::expect,
+                                         &ScriptReader::ping,
+                                         &ScriptReader::log,
+                                         &ScriptReader::reconnect,
+                                         nullptr,
+                                         &ScriptReader::set};
     const auto found = std::find(kSteps.known.begin(), kSteps.known.end(), name.text);
     if (found == kSteps.known.end()) {
       unknown(name);
       return std::nullopt;
     }
     const Read read = kRead[static_cast<std::size_t>(found - kSteps.known.begin())];
-    return read == nullptr ? repeat(name, value, depth) : (this->*read)(name, value);
+    if (read != nullptr) return (this->*read)(name, value);
+    return name.text == "repeat" ? repeat(name, value, depth) : choose(name, value, depth);
   }
 
   void unknown(const YamlNode& name) {
@@ -94,22 +108,19 @@ class ScriptReader {
     return fmt::format("'{}' of {}", step_name, owner_);
   }
 
-  static OptionalStep placed(Step step, const YamlNode& at) { return PlacedStep{std::move(step), &at, {}}; }
+  static OptionalStep placed(Step step, const YamlNode& at) {
+    return PlacedStep{std::move(step), &at, {}, {}};
+  }
 
   OptionalStep connect(const YamlNode& name, const YamlNode& value) {
     ConnectStep step;
     step.timeout_ns = 0;  // the connection's, unless it states its own
     if (given(value) && reader_.is_map(value, within("connect"), "{timeout: 30s}")) {
       const Fields fields(reader_, value, kConnectKeys, within("connect"));
-      timeout(fields, step.timeout_ns);
+      read_timeout(reader_, fields, step.timeout_ns);
       step.upgrade = read_upgrade_fields(reader_, fields);
     }
     return placed({std::move(step)}, name);
-  }
-
-  void timeout(const Fields& fields, std::int64_t& timeout_ns) {
-    if (const YamlNode* node = fields.find("timeout"))
-      timeout_ns = reader_.duration_ns(*node, fields.what("timeout"), Zero::refused).value_or(timeout_ns);
   }
 
   OptionalStep send(const YamlNode& name, const YamlNode& value) {
@@ -131,9 +142,10 @@ class ScriptReader {
     if (!message_map(name, value, "{text: hello, reply: any}")) return placed({std::move(step)}, name);
     const Fields fields(reader_, value, kRequestKeys, within("request"));
     step.message = read_message(reader_, fields, value);
-    timeout(fields, step.timeout_ns);
+    read_timeout(reader_, fields, step.timeout_ns);
     if (const YamlNode* node = fields.find("reply"))
       step.reply = read_reply(reader_, *node, fields.what("reply"));
+    step.set = read_kept(context(), fields);
     return placed({std::move(step)}, name);
   }
 
@@ -185,6 +197,8 @@ class ScriptReader {
       step.for_ns = reader_.duration_ns(*node, fields.what("for"), Zero::refused).value_or(1);
     if (const YamlNode* node = fields.find("every"))
       step.every_ns = reader_.duration_ns(*node, fields.what("every"), Zero::refused).value_or(1);
+    if (const YamlNode* node = fields.find("until"))
+      step.until = read_until(reader_, *node, fields.what("until"));
     if (step.times && step.for_ns)
       reader_.complain(*fields.find("for"),
                        fmt::format("{} beside 'times'; a repeat ends by one of the two", fields.what("for")));
@@ -198,6 +212,38 @@ class ScriptReader {
     return out;
   }
 
+  OptionalStep choose(const YamlNode& name, const YamlNode& value, std::uint8_t depth) {
+    const std::string what = within("choose");
+    if (!reader_.is_list(given(value) ? value : name, what, "[{weight: 3, do: [...]}, {do: [...]}]"))
+      return std::nullopt;
+    if (value.children.size() < 2 || value.children.size() > kMostBranches) {
+      reader_.complain(value, fmt::format("{} has {} branches; give it 2 to {}", what, value.children.size(),
+                                          kMostBranches));
+      return std::nullopt;
+    }
+    ChooseStep step;
+    std::vector<std::vector<PlacedStep>> branches;
+    for (const YamlNode* item : value.children) {
+      const std::string owner = fmt::format("a branch of {}", what);
+      if (!reader_.is_map(*item, owner, "{weight: 3, do: [...]}")) return std::nullopt;
+      Fields fields(reader_, *item, kBranchKeys, owner);
+      ChooseStep::Branch& branch = step.branches.emplace_back();
+      if (const YamlNode* weight = fields.find("weight")) {
+        branch.weight = reader_.decimal(*weight, fields.what("weight")).value_or(1);
+        if (branch.weight > kHeaviestWeight)
+          reader_.complain(*weight,
+                           fmt::format("{} is more than {}", fields.what("weight"), kHeaviestWeight));
+      }
+      const YamlNode* body = fields.need("do", "do: [...]");
+      if (body == nullptr || !reader_.is_list(*body, fields.what("do"), "[{send: {text: hello}}]"))
+        return std::nullopt;
+      branches.push_back(steps(*body, depth));
+    }
+    OptionalStep out = placed({std::move(step)}, name);
+    out->branches = std::move(branches);
+    return out;
+  }
+
   std::uint32_t times(const YamlNode& node, const std::string& what) {
     const auto count = reader_.count(node, what, Zero::refused).value_or(1);
     if (count > UINT32_MAX)
@@ -207,22 +253,8 @@ class ScriptReader {
 
   OptionalStep close(const YamlNode& name, const YamlNode& value) {
     CloseStep step;
-    if (!given(value) || !reader_.is_map(value, within("close"), "{code: 1000}"))
-      return placed({std::move(step)}, name);
-    const Fields fields(reader_, value, kCloseKeys, within("close"));
-    if (const YamlNode* node = fields.find("code"))
-      step.code = read_close_code(reader_, *node, fields.what("code"));
-    if (const YamlNode* node = fields.find("reason")) {
-      const std::string* reason = reader_.text(*node, fields.what("reason"));
-      if (reason != nullptr && reason->size() > kLongestReason)
-        reader_.complain(*node, fmt::format("{} has {} bytes; a close frame holds {}", fields.what("reason"),
-                                            reason->size(), kLongestReason));
-      const auto placeholder = reason == nullptr ? std::nullopt : next_placeholder(*reason, 0);
-      if (placeholder)
-        reader_.complain_within(*node, placeholder->begin,
-                                fmt::format("'${{...}}' in {} is not yet supported", fields.what("reason")));
-      if (reason != nullptr) step.reason = *reason;
-    }
+    if (given(value) && reader_.is_map(value, within("close"), "{code: 1000}"))
+      read_close_frame(reader_, Fields(reader_, value, kCloseKeys, within("close")), step);
     return placed({std::move(step)}, name);
   }
 
@@ -232,8 +264,27 @@ class ScriptReader {
     return placed({DropStep{}}, name);
   }
 
+  OptionalStep expect(const YamlNode& name, const YamlNode& value) {
+    return placed({read_expect(context(), name, value)}, name);
+  }
+  OptionalStep ping(const YamlNode& name, const YamlNode& value) {
+    return placed({read_ping(context(), name, value)}, name);
+  }
+  OptionalStep log(const YamlNode& name, const YamlNode& value) {
+    return placed({read_log(context(), name, value)}, name);
+  }
+  OptionalStep reconnect(const YamlNode& name, const YamlNode& value) {
+    return placed({read_reconnect(context(), name, value)}, name);
+  }
+  OptionalStep set(const YamlNode& name, const YamlNode& value) {
+    return placed({read_set(context(), name, value)}, name);
+  }
+
+  [[nodiscard]] StepContext context() { return {reader_, owner_, names_}; }
+
   Reader& reader_;
   std::string owner_;
+  std::vector<CaptureName>& names_;
   std::size_t count_ = 0;
   bool whole_ = true;
 };
@@ -242,9 +293,23 @@ Steps stripped(std::vector<PlacedStep> placed) {
   Steps steps;
   for (PlacedStep& p : placed) {
     if (auto* repeat = std::get_if<RepeatStep>(&p.step.what)) repeat->body = stripped(std::move(p.body));
+    if (auto* choose = std::get_if<ChooseStep>(&p.step.what))
+      for (std::size_t i = 0; i < choose->branches.size(); ++i)
+        choose->branches[i].body = stripped(std::move(p.branches[i]));
     steps.push_back(std::move(p.step));
   }
   return steps;
+}
+
+// Templates find a value by its place in the list.
+void name_captures(Reader& reader, const YamlNode& script, const std::string& owner, Scenario& scenario) {
+  std::vector<std::string> names = captured_names(script);
+  if (names.size() > kMostCaptures) {
+    reader.complain(script, fmt::format("{} sets {} values; at most {}", owner, names.size(), kMostCaptures));
+    names.resize(kMostCaptures);
+  }
+  for (const std::string& name : names) scenario.captures.push_back({name, 0});
+  reader.names().captures = std::move(names);
 }
 
 Scenario read_scenario(Reader& reader, const YamlNode& key, const YamlNode& value,
@@ -266,13 +331,22 @@ Scenario read_scenario(Reader& reader, const YamlNode& key, const YamlNode& valu
     return scenario;
   if (script->children.empty())
     reader.complain(*script, fmt::format("{} is empty; begin it with connect", fields.what("script")));
-  ScriptReader steps(reader, owner);
+  name_captures(reader, *script, owner, scenario);
+  ScriptReader steps(reader, owner, scenario.captures);
   std::vector<PlacedStep> placed = steps.steps(*script, 0);
   if (steps.whole()) check_flow(reader, placed, owner);
   scenario.script = stripped(std::move(placed));
   std::set<std::uint32_t> feeds = reader.take_feeds();
   feeds.insert(everybodys_feeds.begin(), everybodys_feeds.end());
   scenario.feeds.assign(feeds.begin(), feeds.end());
+  reader.names().captures.clear();
+  std::uint64_t bytes = 0;
+  for (const CaptureName& capture : scenario.captures) bytes += capture.at_most;
+  if (bytes > kLargestCapture)
+    reader.complain(*script,
+                    fmt::format("the users of {} keep up to {} bytes each; at most {}: give their values a "
+                                "smaller 'at_most'",
+                                owner, bytes, kLargestCapture));
   return scenario;
 }
 

@@ -11,6 +11,7 @@
 namespace onrush {
 namespace {
 
+constexpr std::size_t kMostMembers = 16;
 constexpr std::uint64_t kLargestMessage = 16 << 20;  // what every target takes
 
 // RFC 6455 section 7.4: 1005, 1006 and 1015 never stand in a frame; 1002 to 1014 report faults that a user's
@@ -23,13 +24,28 @@ bool may_be_sent(std::uint64_t code) {
 Reply json_reply(Reader& reader, const YamlNode& node, const std::string& what) {
   JsonReply reply;
   if (!reader.is_map(node, what, "{/id: text}")) return reply;
-  if (node.children.size() != 2) {
-    reader.complain(
-        node, fmt::format("{} has {} pointers; write one, as {{/id: text}}", what, node.children.size() / 2));
+  const std::size_t members = node.children.size() / 2;
+  if (members == 0 || members > kMostMembers) {
+    reader.complain(node, fmt::format("{} has {} pointers; write 1 to {}, as {{/id: text}}", what, members,
+                                      kMostMembers));
     return reply;
   }
-  reply.pointer = reader.pointer(*node.children[0], what).value_or("");
-  reply.value = reader.template_text(*node.children[1], what).value_or(Template());
+  refuse_repeated_names(reader, node, what);
+  for (std::size_t i = 0; i + 1 < node.children.size(); i += 2)
+    reply.members.push_back({reader.pointer(*node.children[i], what).value_or("/"),
+                             reader.template_text(*node.children[i + 1], what).value_or(Template())});
+  return reply;
+}
+
+Reply regex_reply(Reader& reader, const YamlNode& node, const YamlNode* group, const Fields& fields) {
+  auto regex = read_regex(reader, node, fields.what("regex"));
+  if (!regex) return AnyReply{};
+  RegexReply reply{std::move(*regex), {}};
+  if (group == nullptr) return reply;
+  if (reply.regex.groups() == 0)
+    reader.complain(*group, fmt::format("{}, but {} has none; put one into parentheses", fields.what("group"),
+                                        quoted(node.text)));
+  reply.group = reader.template_text(*group, fields.what("group"));
   return reply;
 }
 
@@ -73,6 +89,28 @@ Message file_message(Reader& reader, const YamlNode& node, const std::string& wh
   return FileMessage{file->content};
 }
 
+// `deviation` and `within` of a normal or log-normal time.
+Duration bell(Reader& reader, const Fields& fields, const YamlNode& node, std::string_view key) {
+  constexpr std::int64_t kLongest_ns = 366LL * 24 * 3600 * 1'000'000'000;
+  Duration time{key == "normal" ? Duration::Kind::normal : Duration::Kind::log_normal, 0, 0, 0, 0};
+  time.mean_ns = reader.duration_ns(node, fields.what(key), Zero::refused).value_or(1);
+  const YamlNode* deviation = fields.find("deviation");
+  if (deviation != nullptr)
+    time.deviation_ns = reader.duration_ns(*deviation, fields.what("deviation"), Zero::refused).value_or(1);
+  else
+    reader.complain(node, fmt::format("{} needs its standard deviation; write {{{}: 2s, deviation: 500ms}}",
+                                      fields.what(key), key));
+  time.high_ns = time.mean_ns + 10 * std::min(time.deviation_ns, kLongest_ns / 10);
+  const YamlNode* within = fields.find("within");
+  if (within == nullptr) return time;
+  const Duration bounds = range(reader, *within, fields.what("within"));
+  time.low_ns = bounds.low_ns;
+  time.high_ns = bounds.high_ns;
+  if (bounds.high_ns > 0 && (time.mean_ns < time.low_ns || time.mean_ns > time.high_ns))
+    reader.complain(*within, fmt::format("{} does not hold the mean", fields.what("within")));
+  return time;
+}
+
 }  // namespace
 
 Message read_message(Reader& reader, const Fields& fields, const YamlNode& at) {
@@ -96,41 +134,80 @@ Message read_message(Reader& reader, const Fields& fields, const YamlNode& at) {
                          : file_message(reader, node, fields.what(form));
 }
 
+std::optional<Regex> read_regex(Reader& reader, const YamlNode& node, const std::string& what) {
+  const std::string* text = reader.text(node, what);
+  if (text == nullptr) return std::nullopt;
+  if (const auto placeholder = next_placeholder(*text, 0); placeholder && !placeholder->escaped) {
+    reader.complain_within(
+        node, placeholder->begin,
+        fmt::format("'${{...}}' in {}, which is the same for all users; put a group into it "
+                    "and compare that, as {{regex: 'id=(\\w+)', group: \"${{user}}\"}}",
+                    what));
+    return std::nullopt;
+  }
+  auto regex = Regex::compile(*text);
+  if (regex) return std::move(*regex);
+  reader.complain(node, fmt::format("{} is no regular expression: {}", what, regex.error()));
+  return std::nullopt;
+}
+
 Reply read_reply(Reader& reader, const YamlNode& node, const std::string& what) {
-  constexpr std::string_view kForms = "any, {text: ...} or {json: {/id: ...}}";
+  constexpr std::string_view kForms = "any, {text: ...}, {json: {/id: ...}} or {regex: ...}";
   if (node.kind == YamlNode::Kind::scalar && node.text == "any") return AnyReply{};
   if (node.kind != YamlNode::Kind::map) {
     const std::string shown = node.kind == YamlNode::Kind::scalar ? quoted(node.text) : "no map";
     reader.complain(node, fmt::format("{} is {}; write {}", what, shown, kForms));
     return AnyReply{};
   }
-  const Fields fields(reader, node, kReplyKeys, what);
+  if (node.children.empty()) reader.complain(node, fmt::format("{} is empty; write {}", what, kForms));
+  return read_reply_fields(reader, Fields(reader, node, kReplyKeys, what));
+}
+
+Reply read_reply_fields(Reader& reader, const Fields& fields) {
   const YamlNode* text = fields.find("text");
   const YamlNode* json = fields.find("json");
-  if (text != nullptr && json != nullptr)
-    reader.complain(*json, fmt::format("{} beside 'text'; a reply is one of the two", fields.what("json")));
-  if (node.children.empty()) reader.complain(node, fmt::format("{} is empty; write {}", what, kForms));
+  const YamlNode* regex = fields.find("regex");
+  const YamlNode* group = fields.find("group");
+  const char* first = text != nullptr ? "text" : "json";
+  for (const auto& [key, node] : {std::pair{"json", json}, std::pair{"regex", regex}})
+    if (node != nullptr && (text != nullptr || (json != nullptr && node != json)))
+      reader.complain(*node, fmt::format("{} beside '{}'; a reply is one of 'text', 'json' and 'regex'",
+                                         fields.what(key), first));
+  if (group != nullptr && regex == nullptr)
+    reader.complain(*group, fmt::format("{} belongs to 'regex'", fields.what("group")));
   if (text != nullptr)
     return TextReply{reader.template_text(*text, fields.what("text")).value_or(Template())};
-  return json == nullptr ? Reply{AnyReply{}} : json_reply(reader, *json, fields.what("json"));
+  if (json != nullptr) return json_reply(reader, *json, fields.what("json"));
+  return regex == nullptr ? Reply{AnyReply{}} : regex_reply(reader, *regex, group, fields);
 }
 
 Duration read_think_time(Reader& reader, const YamlNode& node, const std::string& what) {
   if (node.kind != YamlNode::Kind::map) {
     const std::int64_t ns = reader.duration_ns(node, what, Zero::refused).value_or(1);
-    return {Duration::Kind::fixed, ns, 0};
+    return {Duration::Kind::fixed, ns, 0, 0, 0};
   }
   const Fields fields(reader, node, kThinkKeys, what);
-  const YamlNode* uniform = fields.find("uniform");
-  const YamlNode* exponential = fields.find("exponential");
-  if (node.children.empty() || (uniform != nullptr && exponential != nullptr))
-    reader.complain(node, fmt::format("{} wants one of 'uniform' and 'exponential'", what));
-  else if (uniform != nullptr)
-    return range(reader, *uniform, fields.what("uniform"));
-  else if (exponential != nullptr)
-    return {Duration::Kind::exponential,
-            reader.duration_ns(*exponential, fields.what("exponential"), Zero::refused).value_or(1), 0};
-  return {};
+  constexpr std::array<std::string_view, 4> kKinds{"uniform", "exponential", "normal", "log_normal"};
+  std::string_view kind;
+  std::size_t kinds = 0;
+  for (const std::string_view key : kKinds)
+    if (fields.find(key) != nullptr) {
+      kind = key;
+      ++kinds;
+    }
+  if (kinds > 1 || (kinds == 0 && fields.intact())) {
+    reader.complain(node, fmt::format("{} wants one of {}", what, all_of(kKinds)));
+    return {};
+  }
+  if (kinds == 0) return {};
+  const YamlNode& value = *fields.find(kind);
+  if (kind == "normal" || kind == "log_normal") return bell(reader, fields, value, kind);
+  for (const std::string_view key : {"deviation", "within"})
+    if (const YamlNode* extra = fields.find(key))
+      reader.complain(*extra, fmt::format("{} belongs to 'normal' or 'log_normal'", fields.what(key)));
+  if (kind == "uniform") return range(reader, value, fields.what(kind));
+  return {Duration::Kind::exponential,
+          reader.duration_ns(value, fields.what(kind), Zero::refused).value_or(1), 0, 0, 0};
 }
 
 Duration read_range(Reader& reader, const YamlNode& node, const std::string& what) {

@@ -14,10 +14,16 @@ namespace onrush {
 /// `text`, `bytes` or `file` of the step at `at`.
 [[nodiscard]] Message read_message(Reader& reader, const Fields& fields, const YamlNode& at);
 
-/// `any`, `{text: ...}` or `{json: {/pointer: ...}}`.
+/// `any`, `{text: ...}`, `{json: {/pointer: ...}}` or `{regex: ...}`.
 [[nodiscard]] Reply read_reply(Reader& reader, const YamlNode& node, const std::string& what);
 
-/// `2s`, `{uniform: 1s..3s}` or `{exponential: 400ms}`.
+/// The same for all users, so without `${...}`.
+[[nodiscard]] std::optional<Regex> read_regex(Reader& reader, const YamlNode& node, const std::string& what);
+
+/// The members of a reply or an expectation that say which; `any` if none does.
+[[nodiscard]] Reply read_reply_fields(Reader& reader, const Fields& fields);
+
+/// `2s`, `{uniform: 1s..3s}`, `{exponential: 400ms}` or `{normal: 2s, deviation: 500ms, within: 1s..4s}`.
 [[nodiscard]] Duration read_think_time(Reader& reader, const YamlNode& node, const std::string& what);
 
 /// `1s..3s`.

@@ -8,6 +8,7 @@
 
 #include "core/control.h"
 #include "core/nearest.h"
+#include "core/plan_captures.h"
 #include "core/plan_connection.h"
 #include "core/plan_data.h"
 #include "core/plan_parameters.h"
@@ -185,7 +186,10 @@ Expected<Plan, std::vector<Diagnostic>> read_plan(const PlanSource& source) {
   auto tree = YamlTree::parse(std::move(*text));
   if (!tree) return Unexpected{std::vector{tree.error()}};
   Reader reader(*tree, source.around);
+  // What a 'set' gives a value to is no parameter; which scenario may name it is looked at when it is read.
+  reader.names().captures = captured_names(tree->root());
   substitute_parameters(*tree, source.settings, reader);
+  reader.names().captures.clear();
   Plan plan = read_root(reader, tree->root(), source.target);
   plan.files = reader.take_files();
   std::vector<Diagnostic> mistakes = reader.take();

@@ -1,8 +1,9 @@
 // Arrivals at random instants: a Poisson process whose rate is a stage's.
 //
-// Why: visitors do not come at equal intervals, and bunches are what fills queues. The process is one sequence
-// for the run, made of the plan's seed; every share walks through all of it and takes every count-th, so any
-// number of agents starts the same sessions at the same instants. Owner: one worker (or a reader of the plan).
+// Why: visitors do not come at equal intervals, and bunches are what fills queues. The process is one
+// sequence for the run, made of the plan's seed; every share walks through all of it and takes every
+// count-th, so any number of agents starts the same sessions at the same instants. Owner: one worker (or a
+// reader of the plan).
 //
 // A Poisson process of rate 1 has independent exponential gaps with mean 1 between its points. Running its
 // clock by the integral of a rate gives the process of that rate: point x is due when the integral comes to x

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <numbers>
 
 namespace onrush {
 
@@ -51,6 +52,13 @@ class Random {
     const auto span = static_cast<std::uint64_t>(high - low) + 1;
     if (span == 0) return static_cast<std::int64_t>(next());
     return low + static_cast<std::int64_t>(unit() * static_cast<double>(span));
+  }
+
+  /// Normally distributed with mean 0 and deviation 1 (Box and Muller; of the two values the first, so that a
+  /// draw needs no memory). 1 - u is never 0.
+  [[nodiscard]] double normal() noexcept {
+    const double radius = std::sqrt(-2 * std::log(1 - unit()));
+    return radius * std::cos(2 * std::numbers::pi * unit());
   }
 
   /// Exponentially distributed with this mean: -mean * ln(1 - u), and 1 - u is never 0.

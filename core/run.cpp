@@ -208,10 +208,29 @@ void Run::take(std::uint32_t agent, const Snapshot& snapshot, std::int64_t now_n
   if (!applied) return lose(agent, "it sent a snapshot that cannot be right: " + applied.error(), now_ns);
   send(agent, Acknowledge{snapshot.number});
   watch_memory(agent, snapshot.health, now_ns);
+  if (applied.value()) show(snapshot);
   if (!snapshot.last || member.state == Member::State::done) return;
   // Its share is closed. Before the end of the timeline only a Stop, or an agent that leaves, leads here.
   member.state = Member::State::done;
   finish_if_done(now_ns);
+}
+
+// However the agents' parts of a second fall together, no more lines of it are shown than may be; and what
+// comes over the wire is held against the plan once more.
+void Run::show(const Snapshot& snapshot) {
+  for (const LogLine& line : snapshot.log) {
+    if (line.scenario >= plan_.scenarios.size()) continue;
+    const std::int64_t second = line.at_us / 1'000'000;
+    if (second > log_second_) {
+      log_second_ = second;
+      logged_ = 0;
+    }
+    if (logged_ >= kLogLinesPerSecond) continue;
+    ++logged_;
+    LogLine fit = line;
+    fit.text = fit_to_show(line.text);
+    log_.push_back("log: " + describe(fit, plan_.scenarios[line.scenario].name));
+  }
 }
 
 // Agents of one host see the same, with figures that differ a little; once is enough.

@@ -84,6 +84,7 @@ class Run {
   void start_if_all_ready(std::int64_t now_ns);
   void settled(std::uint32_t agent, std::uint32_t stage);
   void take(std::uint32_t agent, const Snapshot& snapshot, std::int64_t now_ns);
+  void show(const Snapshot& snapshot);
   void warn(const std::string& warning);
   void watch_memory(std::uint32_t agent, const Health& health, std::int64_t now_ns);
   void lose(std::uint32_t agent, const std::string& why, std::int64_t now_ns);
@@ -114,6 +115,8 @@ class Run {
   std::vector<Outgoing> outgoing_;
   std::vector<std::uint32_t> given_up_;
   std::vector<std::string> log_;
+  std::int64_t log_second_ = -1;  ///< the latest of which a line of a script was shown
+  std::uint32_t logged_ = 0;      ///< lines of it
   std::int64_t begun_ns_ = 0;
   std::int64_t ticked_ns_ = 0;
   std::int64_t start_ns_ = 0;

@@ -21,6 +21,13 @@ enum class Op : std::uint8_t {
   repeat_end,
   close,
   drop,
+  expect,
+  ping,
+  log,
+  choose,
+  set,
+  branch,  ///< never run: where a branch of the `choose` before begins
+  jump,
   end
 };
 
@@ -31,11 +38,16 @@ struct Instruction {
   Op op;
   std::uint8_t depth = 0;  ///< repeat_begin, repeat_end: 0 = outermost
   bool paced = false;  ///< send, request: the first of an iteration of `repeat: every`, so it has a due time
-  std::uint32_t jump = 0;      ///< repeat_begin: past its end; repeat_end: its begin
+  std::uint32_t jump = 0;      ///< repeat_begin: past its end; repeat_end: its begin; branch: the next
+                               ///< one; jump: there
   const Step* step = nullptr;  ///< parameters, in the plan, which outlives the script
 };
 
 using Script = std::vector<Instruction>;
+
+/// What an instruction of this step connects or closes with: its own, or that of a `reconnect`.
+[[nodiscard]] const ConnectStep& connect_of(const Step& step);
+[[nodiscard]] const CloseStep& close_of(const Step& step);
 
 [[nodiscard]] Script compile(const Scenario& scenario);
 

@@ -57,8 +57,8 @@ class Series {
   [[nodiscard]] const SeriesRow* last_whole() const noexcept;
 
  private:
-  // Running agents hold a second open until each has reported it. One that has stopped flushes what is left of
-  // its last second in a snapshot of its own, soon after.
+  // Running agents hold a second open until each has reported it. One that has stopped flushes what is left
+  // of its last second in a snapshot of its own, soon after.
   static constexpr std::uint32_t kSamplesKept = 3;
 
   void summarise(std::uint32_t second);

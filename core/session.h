@@ -26,7 +26,8 @@ enum class State : std::uint8_t {
   upgrading,       ///< request sent, response not complete
   thinking,        ///< open: until wake_ns
   pacing,          ///< open: until the iteration is due at wake_ns
-  awaiting_reply,  ///< open: the request's reply, or its time-out at wake_ns
+  awaiting_reply,  ///< open: the request's reply or the message expected, or its time-out at wake_ns
+  awaiting_pong,   ///< open: the pong of the script's ping, or its time-out at wake_ns
   listening,       ///< open: unsolicited messages, until wake_ns if a timer is armed
   flushing,        ///< open: the socket takes no more, and the next step wants to send
   closing,         ///< our close frame is sent or the connection has failed; RST at wake_ns at the latest
@@ -50,8 +51,8 @@ enum SessionFlag : std::uint8_t {
 
 /// What a user who waits for a message knows of it.
 struct MessageTimes {
-  std::int64_t due_ns;   ///< when the step under way was due
-  std::int64_t sent_ns;  ///< when it was sent
+  std::int64_t due_ns;   ///< when the step under way was due; `expect`, `ping`: when it began
+  std::int64_t sent_ns;  ///< when the last message was sent
 };
 
 /// What a listening user has received: an anti-replay window (RFC 4303 section 3.4.3). Bit d of `recent` says

@@ -12,6 +12,7 @@
 
 #include "core/failure.h"
 #include "core/histogram.h"
+#include "core/log_line.h"
 #include "core/metrics.h"
 
 namespace onrush {
@@ -90,6 +91,7 @@ struct Snapshot {
   std::vector<Cell> cells;
   std::vector<FailureCount> failures;
   std::vector<BroadcastCount> broadcasts;
+  std::vector<LogLine> log;
   Gauges gauges;
   Health health;
   bool last = false;  ///< nothing follows: every connection is closed

@@ -10,6 +10,7 @@
 #include "core/plan_stages.h"
 #include "core/poisson.h"
 #include "core/random.h"
+#include "core/think_time.h"
 
 namespace onrush {
 
@@ -123,11 +124,6 @@ std::uint64_t users_of_share(std::uint64_t base, std::uint64_t n, Share share) {
   return before(base + n) - before(base);
 }
 
-double mean_s(const Duration& d) {
-  const auto low = static_cast<double>(d.low_ns) / 1e9;
-  return d.kind == Duration::Kind::uniform ? (low + static_cast<double>(d.high_ns) / 1e9) / 2 : low;
-}
-
 double mean_s(const Steps& steps);
 
 double mean_s(const RepeatStep& repeat) {
@@ -142,9 +138,20 @@ double mean_s(const RepeatStep& repeat) {
   return time;
 }
 
+double mean_s(const ChooseStep& choose) {
+  double sum = 0;
+  double weights = 0;
+  for (const ChooseStep::Branch& branch : choose.branches) {
+    sum += branch.weight * mean_s(branch.body);
+    weights += branch.weight;
+  }
+  return sum / weights;
+}
+
 double mean_s(const Steps& steps) {
   double sum = 0;
   for (const Step& step : steps) {
+    if (const auto* choose = std::get_if<ChooseStep>(&step.what)) sum += mean_s(*choose);
     if (const auto* think = std::get_if<ThinkStep>(&step.what)) sum += mean_s(think->time);
     if (const auto* repeat = std::get_if<RepeatStep>(&step.what)) sum += mean_s(*repeat);
     if (const auto* listen = std::get_if<ListenStep>(&step.what))

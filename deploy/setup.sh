@@ -13,12 +13,12 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# libcurl, civetweb, c-ares, re2 and abseil come as dependencies of the -dev packages that name them.
+# libcurl, civetweb, c-ares and abseil come as dependencies of the -dev packages that name them.
 build_packages=(
   g++ make cmake ninja-build ccache pkg-config python3 ca-certificates
   libgrpc++-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev
   libboost-dev libspdlog-dev libfmt-dev prometheus-cpp-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev
-  libsimdjson-dev libssl-dev zlib1g-dev libgtest-dev libgmock-dev libbenchmark-dev
+  libsimdjson-dev libre2-dev libssl-dev zlib1g-dev libgtest-dev libgmock-dev libbenchmark-dev
 )
 # iproute2 lays the networks of several hosts, and its ss tells what listens.
 test_packages=(python3-venv prometheus iproute2 procps git)

@@ -95,6 +95,22 @@ BroadcastCount read(const proto::BroadcastCount& from) {
           .last_us = from.last_us()};
 }
 
+void write(const LogLine& from, proto::LogLine& to) {
+  to.set_scenario(from.scenario);
+  to.set_user(from.user);
+  to.set_at_us(from.at_us);
+  to.set_unshown(from.unshown);
+  to.set_text(from.text);
+}
+
+LogLine read(const proto::LogLine& from) {
+  return {.scenario = from.scenario(),
+          .user = from.user(),
+          .at_us = from.at_us(),
+          .unshown = from.unshown(),
+          .text = from.text()};
+}
+
 void write(const Gauges& from, proto::Gauges& to) {
   to.set_opening(from.opening);
   to.set_open(from.open);
@@ -157,6 +173,7 @@ void write(const Snapshot& from, proto::Snapshot& to) {
   for (const Cell& cell : from.cells) write(cell, *to.add_cells());
   for (const FailureCount& failure : from.failures) write(failure, *to.add_failures());
   for (const BroadcastCount& broadcast : from.broadcasts) write(broadcast, *to.add_broadcasts());
+  for (const LogLine& line : from.log) write(line, *to.add_log());
   write(from.gauges, *to.mutable_gauges());
   write(from.health, *to.mutable_health());
   to.set_last(from.last);
@@ -168,6 +185,7 @@ Expected<Snapshot, std::string> read(const proto::Snapshot& from) {
                     .cells = {},
                     .failures = {},
                     .broadcasts = {},
+                    .log = {},
                     .gauges = read(from.gauges()),
                     .health = read(from.health()),
                     .last = from.last()};
@@ -182,6 +200,7 @@ Expected<Snapshot, std::string> read(const proto::Snapshot& from) {
     snapshot.failures.push_back(std::move(*failure));
   }
   for (const proto::BroadcastCount& wire : from.broadcasts()) snapshot.broadcasts.push_back(read(wire));
+  for (const proto::LogLine& wire : from.log()) snapshot.log.push_back(read(wire));
   return snapshot;
 }
 

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <utility>
 
+#include "coordinator/check_script.h"
 #include "core/plan_yaml.h"
 #include "golden_text.h"
 
@@ -158,6 +159,16 @@ TEST(Check, ShowsBothModelsInOnePlanAndEveryPace) {
   const std::string text = render_check(plan, facts());
   expect_golden("check/mixed.txt", text);
   expect_columns(text);
+}
+
+TEST(CheckScript, LooksIntoTheBranchesOfAChoose) {
+  ChooseStep choose;
+  choose.branches = {{3, {{RequestStep{}}, {SendStep{}}, {PingStep{}}}}, {1, {{ExpectStep{}}, {SendStep{}}}}};
+  const ScriptFacts facts = facts_of(scenario("a", 1, {{ConnectStep{}}, every(kSecond_ns, {}, {{choose}})}));
+  EXPECT_TRUE(facts.pings && facts.expects && facts.paced_requests && facts.paced_sends);
+  ASSERT_TRUE(facts.pace);
+  EXPECT_EQ(facts.pace->messages, 1U) << "at least, whichever branch is taken";
+  EXPECT_FALSE(facts_of(scenario("b", 1, {{ConnectStep{}}, {ReconnectStep{}}})).sends);
 }
 
 TEST(CheckNotes, APlanThatMeansWhatItSaysHasNone) {

@@ -60,7 +60,7 @@ def empty_to_null(node):
     """BaseLoader reads an absent value as ""."""
     if isinstance(node, dict):
         for key, value in node.items():
-            if value == "" and key in ("connect", "listen", "close", "drop"):
+            if value == "" and key in ("connect", "listen", "close", "drop", "expect", "ping", "reconnect"):
                 node[key] = None
             empty_to_null(value)
     elif isinstance(node, list):
@@ -94,6 +94,9 @@ def maps_of_steps(steps):
             if isinstance(options, dict):
                 yield name, options
                 yield from maps_of_steps(options.get("do", []))
+            for branch in options if name == "choose" else []:
+                yield "branch", branch
+                yield from maps_of_steps(branch["do"])
 
 
 @pytest.mark.parametrize("text", RIGHT_PLANS)

@@ -173,6 +173,7 @@ void Simulation::hear_snapshot(std::size_t a, const Snapshot& snapshot) {
   ASSERT_EQ(applied.value(), snapshot.number == agent.applied + 1);
   if (applied.value()) {
     agent.applied = snapshot.number;
+    logged_.insert(logged_.end(), snapshot.log.begin(), snapshot.log.end());
     for (const Cell& cell : snapshot.cells) add(agent.counters, cell.counters);
     check_books(agent, snapshot);
   }

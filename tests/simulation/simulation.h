@@ -43,6 +43,8 @@ class Simulation {
   [[nodiscard]] std::uint64_t count(Counter counter) const {
     return onrush::at(aggregate_->counters(), counter);
   }
+  /// Lines of `log` steps that have come.
+  [[nodiscard]] const std::vector<LogLine>& logged() const noexcept { return logged_; }
   /// Turns of all workers so far: what a busy loop would spend.
   [[nodiscard]] std::uint64_t turns() const noexcept { return turns_; }
   /// What all workers hold.
@@ -74,6 +76,7 @@ class Simulation {
   std::vector<std::uint32_t> settled_;  ///< agents that have reported, by stage
   std::int64_t start_ns_;
   std::uint64_t turns_ = 0;
+  std::vector<LogLine> logged_;
 };
 
 }  // namespace onrush::simulation

@@ -30,6 +30,12 @@ std::string server_frame(std::uint8_t opcode, const std::string& payload) {
   return frame + payload;
 }
 
+std::string nested(const std::string& begin, int deep) {
+  std::string text;
+  for (int level = 0; level < deep; ++level) text += begin;
+  return text;
+}
+
 }  // namespace
 
 std::int64_t SimulatedNetwork::now_ns() noexcept { return world_.now_ns() + clock_skew_ns_; }
@@ -264,7 +270,10 @@ void World::message(Connection& c, std::uint8_t opcode, const std::string& paylo
   }
   if (opcode == 9) {
     ++pings_;
-    return send(c, server_frame(10, payload));
+    const bool stray = c.path == "/stray-pongs";
+    if (stray) send(c, server_frame(10, "x") + server_frame(10, "") + server_frame(10, std::string(8, 'y')));
+    if (!stray) send(c, server_frame(10, payload));
+    return;
   }
   if (opcode != 1 && opcode != 2) return;
   ++messages_in_;
@@ -274,6 +283,7 @@ void World::message(Connection& c, std::uint8_t opcode, const std::string& paylo
     return;
   }
   if (c.path == "/echo") reply(c, server_frame(opcode, payload));
+  if (c.path == "/deep") reply(c, server_frame(1, nested(payload == "objects" ? R"({"a":)" : "[", 10'000)));
 }
 
 void World::reply(Connection& c, const std::string& frame) {

@@ -47,6 +47,7 @@ const std::vector<Reserved> kReserved = {
      "generated messages stay at the edge"},
     {{"yaml-cpp/*"}, {"core/*yaml*", "core/plan_*"}, "YAML is named where it is read"},
     {{"simdjson*"}, {"core/json_*"}, "JSON from the target is read in one place"},
+    {{"re2/*"}, {"core/regex*"}, "expressions are matched in one place"},
     {{"zlib.h"}, {"core/histogram*", "target-servers/*"}, "only the histogram's encoding is compressed"},
     {{"openssl/*"},
      {"core/handshake*", "core/pem*", "agent/tls_*", "target-servers/*"},

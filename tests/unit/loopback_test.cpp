@@ -98,17 +98,18 @@ stages:
 }
 
 #if ONRUSH_COUNTS_ALLOCATIONS
-TEST(Loopback, TheHotPathAllocatesNothing) {
+void expect_no_allocation(const std::string& steps) {
+  SCOPED_TRACE(steps);
   EchoPeer peer;
   const std::string plan = fmt::format(R"(
 name: allocations
 target: ws://127.0.0.1:{}/echo
 scenarios:
-  chatter: {{script: [connect, {{repeat: {{every: 5ms, do: [{{request: {{text: "${{user}} ${{sequence}} ${{now_us}}", reply: {{text: "${{user}} ${{sequence}} ${{now_us}}"}}}}}}]}}}}]}}
+  chatter: {{script: [connect, {{repeat: {{every: 5ms, do: [{}]}}}}]}}
 stages:
   - {{name: up, users: 20, over: 100ms, for: 10s}}
 )",
-                                       peer.port());
+                                       peer.port(), steps);
   AgentSettings settings;
   settings.descriptor_limit = 1000;
   settings.threads = settings.watch_host = false;
@@ -125,6 +126,17 @@ stages:
   EXPECT_GT(before, 0U) << "the count itself does not work";
   EXPECT_GT(peer.messages() - messages_before, 500U);
   EXPECT_EQ(allocated, 0U);
+}
+
+TEST(Loopback, TheHotPathAllocatesNothing) {
+  expect_no_allocation(
+      R"({request: {text: "${user} ${sequence} ${now_us}", reply: {text: "${user} ${sequence} ${now_us}"}}})");
+}
+
+TEST(Loopback, RepliesByJsonAndExpressionAllocateNothingEither) {
+  expect_no_allocation(
+      R"({request: {text: '{"id":"${user}","n":${sequence}}', reply: {json: {/id: "${user}", /n: "${sequence}"}}}},
+         {send: {text: "id=${user} n=${sequence}"}}, {expect: {regex: 'id=(\d+) n=', group: "${user}"}})");
 }
 #endif
 

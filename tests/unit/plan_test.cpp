@@ -363,7 +363,7 @@ TEST(Plan, StepsHaveTheirDefaults) {
   const Plan plan = good(std::string(kHead) + kStages +
                          "scenarios: {a: {script: [connect, {request: {text: a}}, {think: {uniform: "
                          "0s..3s}}, {listen: {for: 2s}}, close, "
-                         "connect, {close: {code: 4000, reason: bye}}]}}\n");
+                         "connect, {close: {code: 4000, reason: bye}}, connect, expect, ping]}}\n");
   const Steps& s = plan.scenarios[0].script;
   EXPECT_EQ(std::get<ConnectStep>(s[0].what).timeout_ns, 30'000'000'000);
   EXPECT_EQ(std::get<RequestStep>(s[1].what).timeout_ns, 30'000'000'000);  // P085: a wait always ends
@@ -373,6 +373,9 @@ TEST(Plan, StepsHaveTheirDefaults) {
   EXPECT_EQ(std::get<CloseStep>(s[4].what).code, 1000);
   EXPECT_EQ(std::get<CloseStep>(s[6].what).code, 4000);
   EXPECT_EQ(std::get<CloseStep>(s[6].what).reason, "bye");
+  EXPECT_EQ(std::get<ExpectStep>(s[8].what).timeout_ns, 30'000'000'000);  // P085
+  EXPECT_TRUE(std::holds_alternative<AnyReply>(std::get<ExpectStep>(s[8].what).reply));
+  EXPECT_EQ(std::get<PingStep>(s[9].what).timeout_ns, 30'000'000'000);
 }
 
 }  // namespace

@@ -17,12 +17,14 @@ Plan plan_with(const std::string& script) {
 }
 
 std::string written(const Script& script) {
-  const char* names[] = {"connect", "send",       "request", "listen", "think",
-                         "begin",   "end-repeat", "close",   "drop",   "end"};
+  const char* names[] = {"connect",    "send",  "request", "listen", "think", "begin",
+                         "end-repeat", "close", "drop",    "expect", "ping",  "log",
+                         "choose",     "set",   "branch",  "jump",   "end"};
   std::string out;
   for (const Instruction& i : script) {
     out += names[static_cast<std::size_t>(i.op)];
     if (i.paced) out += "*";
+    if (i.op == Op::branch || i.op == Op::jump) out += ">" + std::to_string(i.jump);
     if (i.op == Op::repeat_begin || i.op == Op::repeat_end)
       out += "(" + std::to_string(i.depth) + ">" + std::to_string(i.jump) + ")";
     out += " ";
@@ -36,12 +38,34 @@ TEST(Script, StepsFollowOneAnotherAndEndWithEnd) {
   EXPECT_EQ(written(compile(plan.scenarios[0])), "connect send request think listen close end ");
 }
 
+TEST(Script, ToReconnectIsToEndAConnectionAndMakeTheNext) {
+  const Plan plan = plan_with(
+      "[connect, ping, {log: a}, reconnect, expect, {reconnect: {by: rst, timeout: 3s}}, {reconnect: {code: "
+      "4000}}]");
+  const Script script = compile(plan.scenarios[0]);
+  EXPECT_EQ(written(script), "connect ping log close connect expect drop connect close connect end ");
+  EXPECT_EQ(connect_of(*script[7].step).timeout_ns, 3'000'000'000);
+  EXPECT_EQ(close_of(*script[8].step).code, 4000);
+  EXPECT_EQ(close_of(*script[3].step).code, 1000);
+}
+
 TEST(Script, RepeatsBecomePairsThatNameEachOther) {
   const Plan plan = plan_with(
       "[connect, {repeat: {times: 3, do: [{think: 1s}, {repeat: {times: 2, do: [{request: {text: a}}]}}]}}, "
       "drop]");
   EXPECT_EQ(written(compile(plan.scenarios[0])),
             "connect begin(0>7) think begin(1>6) request end-repeat(1>3) end-repeat(0>1) drop end ");
+}
+
+TEST(Script, BranchesAreAChainAndEachJumpsPastTheLast) {
+  const Plan plan = plan_with(
+      "[connect, {repeat: {every: 1s, do: [{choose: [{do: [{send: {text: a}}, {think: 1s}]}, {weight: 3, do: "
+      "[]}, "
+      "{do: [{choose: [{do: [ping]}, {do: [{request: {text: b}}]}]}]}]}]}}]");
+  EXPECT_EQ(
+      written(compile(plan.scenarios[0])),
+      "connect begin(0>19) choose branch>7 send* think jump>18 branch>9 jump>18 branch>18 choose branch>14 "
+      "ping jump>17 branch>17 request* jump>17 jump>18 end-repeat(0>1) end ");
 }
 
 TEST(Script, OnlyTheFirstStepOfAnEveryIsPacedAndOnlyIfItSends) {

@@ -250,6 +250,16 @@ TEST(Timeline, MeanScriptTimeAddsUpWhatTheScriptWaitsFor) {
   EXPECT_TRUE(std::isinf(mean_script_s(visitor)));
 }
 
+TEST(Timeline, MeanScriptTimeWeighsBranchesAndKnowsEveryThinkTime) {
+  const Duration normal{Duration::Kind::normal, 0, 20 * kSecond_ns, 4 * kSecond_ns, kSecond_ns};
+  const Duration log_normal{Duration::Kind::log_normal, 0, 20 * kSecond_ns, 8 * kSecond_ns, kSecond_ns};
+  ChooseStep choose;
+  choose.branches = {{3, {think(normal)}}, {1, {think(log_normal), {PingStep{}}}}};
+  Scenario visitor;
+  visitor.script = {{ConnectStep{}}, {choose}, {RepeatStep{2u, {}, {}, {{choose}}}}};
+  EXPECT_THAT(mean_script_s(visitor), DoubleEq(3 * (0.75 * 4 + 0.25 * 8)));
+}
+
 TEST(Timeline, PeakSessionsAreRateTimesScriptTimeOrAllThatArrive) {
   Plan plan = plan_of({3, 1});
   plan.scenarios[0].script = {think({Duration::Kind::fixed, 2 * kSecond_ns, 0})};
