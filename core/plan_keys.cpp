@@ -9,9 +9,9 @@ using Name = std::string_view;
 template <std::size_t N>
 using Names = std::array<Name, N>;
 
-constexpr Names<11> kPlan{"name",       "target", "parameters", "connection", "scenarios",    "stages",
-                          "thresholds", "abort",  "seed",       "observe",    "on_agent_loss"};
-constexpr Names<2> kPlanLater{"data", "search"};
+constexpr Names<12> kPlan{"name",       "target", "parameters", "connection", "scenarios", "stages",
+                          "thresholds", "abort",  "search",     "seed",       "observe",   "on_agent_loss"};
+constexpr Names<1> kPlanLater{"data"};
 
 constexpr Names<3> kConnection{"headers", "cookies", "subprotocols"};
 constexpr Names<6> kConnectionLater{"protocol", "tls", "deflate", "ping", "timeout", "proxy"};
@@ -52,6 +52,9 @@ constexpr Names<2> kClose{"code", "reason"};
 constexpr Names<2> kObserve{"name", "port"};
 constexpr Names<3> kObserveLater{"pid", "host", "url"};
 
+constexpr Names<11> kSearch{"raise",  "from", "to",   "factor", "step",   "keep",
+                            "beside", "over", "hold", "rest",   "at_most"};
+
 }  // namespace
 
 constinit const KeyTable kPlanKeys{"a plan", kPlan, kPlanLater};
@@ -68,12 +71,13 @@ constinit const KeyTable kThinkKeys{"'think'", kThink, kThinkLater};
 constinit const KeyTable kRepeatKeys{"'repeat'", kRepeat, kRepeatLater};
 constinit const KeyTable kCloseKeys{"'close'", kClose, {}};
 constinit const KeyTable kObserveKeys{"an item of 'observe'", kObserve, kObserveLater};
+constinit const KeyTable kSearchKeys{"'search'", kSearch, {}};
 
 std::span<const KeyTable* const> key_tables() noexcept {
-  static constexpr std::array<const KeyTable*, 14> kAll{
-      &kPlanKeys,    &kConnectionKeys, &kScenarioKeys, &kStageKeys,  &kSteps,
-      &kConnectKeys, &kSendKeys,       &kRequestKeys,  &kReplyKeys,  &kListenKeys,
-      &kThinkKeys,   &kRepeatKeys,     &kCloseKeys,    &kObserveKeys};
+  static constexpr std::array<const KeyTable*, 15> kAll{
+      &kPlanKeys,    &kConnectionKeys, &kScenarioKeys, &kStageKeys,   &kSteps,
+      &kConnectKeys, &kSendKeys,       &kRequestKeys,  &kReplyKeys,   &kListenKeys,
+      &kThinkKeys,   &kRepeatKeys,     &kCloseKeys,    &kObserveKeys, &kSearchKeys};
   return kAll;
 }
 

@@ -10,6 +10,7 @@
 #include "core/nearest.h"
 #include "core/plan_connection.h"
 #include "core/plan_parameters.h"
+#include "core/plan_search.h"
 #include "core/plan_stages.h"
 #include "core/plan_steps.h"
 #include "core/yaml_reader.h"
@@ -137,7 +138,8 @@ std::vector<Observed> read_observed(Reader& reader, const YamlNode& node) {
   return observed;
 }
 
-Plan read_root(Reader& reader, const YamlNode& root, const std::string& given_target) {
+Plan read_root(Reader& reader, const YamlNode& root, const std::string& given_target,
+               const std::optional<std::string>& search_load) {
   Plan plan;
   if (!reader.is_map(root, "the plan", "name: ..., target: ..., scenarios: ..., stages: ...")) return plan;
   Fields fields(reader, root, kPlanKeys, "the plan");
@@ -150,9 +152,14 @@ Plan read_root(Reader& reader, const YamlNode& root, const std::string& given_ta
   if (const YamlNode* node = fields.find("connection")) plan.connection = read_connection(reader, *node);
   if (const YamlNode* scenarios = fields.need("scenarios", "scenarios: {visitor: {script: [connect, ...]}}"))
     plan.scenarios = read_scenarios(reader, *scenarios);
-  if (const YamlNode* stages =
-          fields.need("stages", "stages: [{name: steady, users: 100, over: 10s, for: 30s}]"))
+  if (const YamlNode* node = fields.find("search")) plan.search = read_search(reader, *node, plan.scenarios);
+  const YamlNode* stages =
+      plan.search ? fields.find("stages")
+                  : fields.need("stages", "stages: [{name: steady, users: 100, over: 10s, for: 30s}]");
+  if (stages != nullptr)
     plan.stages = read_stages(reader, *stages, plan.scenarios);
+  else if (plan.search)
+    set_trial(plan, range_of(*plan.search).from);  // what `onrush run` then runs
   if (const YamlNode* node = fields.find("thresholds"))
     plan.thresholds = read_expressions(reader, *node, plan.stages, false);
   if (const YamlNode* node = fields.find("abort"))
@@ -163,6 +170,7 @@ Plan read_root(Reader& reader, const YamlNode& root, const std::string& given_ta
   if (const YamlNode* node = fields.find("on_agent_loss"))
     plan.on_agent_loss =
         static_cast<OnAgentLoss>(reader.word(*node, "'on_agent_loss'", kLossPolicies).value_or(0));
+  if (search_load) set_trial(plan, reader, *search_load);
   return plan;
 }
 
@@ -178,8 +186,10 @@ Expected<Plan, std::vector<Diagnostic>> read_plan(const PlanSource& source) {
   auto tree = YamlTree::parse(std::move(*text));
   if (!tree) return Unexpected{std::vector{tree.error()}};
   Reader reader(*tree, source.around);
-  substitute_parameters(*tree, source.settings, reader);
-  Plan plan = read_root(reader, tree->root(), source.target);
+  Settings settings = source.settings;
+  const std::optional<std::string> search_load = take_search_load(settings);
+  substitute_parameters(*tree, settings, reader);
+  Plan plan = read_root(reader, tree->root(), source.target, search_load);
   std::vector<Diagnostic> mistakes = reader.take();
   if (!mistakes.empty()) return Unexpected{std::move(mistakes)};
   return plan;
