@@ -238,6 +238,30 @@ std::vector<std::string> comings_back(const Plan& plan) {
   return lines;
 }
 
+std::string search_of(const Plan& plan) {
+  const SearchPlan& search = *plan.search;
+  const bool arrivals = search.raise == SearchPlan::Raise::arrivals;
+  const auto load = [&](double value) {
+    return arrivals ? format_rate(value) : format_count(static_cast<std::uint64_t>(value));
+  };
+  const std::string step =
+      search.step_share > 0 ? format_share(search.step_share) + " of the load" : load(search.step);
+  std::string text = fmt::format(
+      "onrush search raises {}{} from {} to {}, by {:g} until broken, then halves to {}; each trial {}, all "
+      "at most {}",
+      arrivals ? "arrivals" : "users",
+      search.scenario ? fmt::format(" of {}", plan.scenarios[*search.scenario].name) : "", load(search.from),
+      load(search.to), search.factor, step, format_length(search.over_ns + search.hold_ns),
+      format_length(search.at_most_ns));
+  return text;
+}
+
+std::vector<std::string> texts_of(const std::vector<Expression>& expressions) {
+  std::vector<std::string> texts;
+  for (const Expression& e : expressions) texts.push_back(e.text);
+  return texts;
+}
+
 }  // namespace
 
 std::string render_check(const Plan& plan, const CheckFacts& facts) {
@@ -248,10 +272,13 @@ std::string render_check(const Plan& plan, const CheckFacts& facts) {
   put_lines("comes back", comings_back(plan), out);
   std::vector<std::string> aborts;
   for (const Expression& abort : plan.abort) aborts.push_back(abort_of(plan, abort));
-  std::vector<std::string> thresholds;
-  for (const Expression& threshold : plan.thresholds) thresholds.push_back(threshold.text);
   put_lines("stops early if", aborts, out);
-  put_lines("passes if", thresholds, out);
+  put_lines("passes if", texts_of(plan.thresholds), out);
+  if (plan.search) {
+    put_lines("search", {search_of(plan)}, out);
+    if (texts_of(plan.search->keep) != texts_of(plan.thresholds))
+      put_lines("keeps", texts_of(plan.search->keep), out);
+  }
   for (const std::string& note : check_notes(plan, facts)) put_lines("note", {note}, out);
   return out;
 }

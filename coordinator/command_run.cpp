@@ -1,37 +1,24 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
-#include <chrono>
+#include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <system_error>
 #include <thread>
-#include <utility>
 
 #include "coordinator/commands.h"
-#include "coordinator/coordinator.h"
-#include "coordinator/local_agents.h"
+#include "coordinator/embedded.h"
 #include "coordinator/plan_file.h"
 #include "coordinator/run_client.h"
 #include "coordinator/summary_view.h"
 #include "coordinator/terminal.h"
-#include "core/address.h"
 #include "core/verdict.h"
 #include "proto/host_facts.h"
 
 namespace onrush {
 namespace {
-
-constexpr const char* kResults = "onrush-results";
-constexpr const char* kHttpDefault = "127.0.0.1:7080";
-constexpr std::chrono::seconds kLastPatience{3};
 
 // What the run has told so far, and what becomes of it on screen and on disk.
 class Watcher {
@@ -68,7 +55,7 @@ class Watcher {
     if (terminal_) terminal_->finish();
     const auto summary = files_.find("summary.json");
     if (summary == files_.end()) return std::nullopt;
-    std::optional<std::string> error = write_files();
+    std::optional<std::string> error = write_files(out_, files_);
     const nlohmann::json parsed = nlohmann::json::parse(summary->second, nullptr, false);
     fmt::print("{}", render_summary(parsed, style_of(STDOUT_FILENO), out_));
     std::fflush(stdout);
@@ -76,30 +63,9 @@ class Watcher {
   }
 
  private:
-  // Two runs of one plan may begin in the same second.
-  static std::string free_folder(const std::string& wanted) {
-    std::string folder = wanted;
-    std::error_code error;
-    for (int i = 2; std::filesystem::exists(folder, error); ++i) folder = fmt::format("{}-{}", wanted, i);
-    return folder;
-  }
-
   void say_line(std::string_view line) {
     if (terminal_) return terminal_->log(line);
     fmt::print(stderr, "{}\n", line);
-  }
-
-  std::optional<std::string> write_files() {
-    std::error_code error;
-    std::filesystem::create_directories(out_, error);
-    for (const auto& [name, content] : files_) {
-      // Names come from a coordinator: nothing of theirs may lead out of the folder.
-      const std::filesystem::path path = std::filesystem::path{out_} / std::filesystem::path{name}.filename();
-      std::ofstream file{path, std::ios::binary | std::ios::trunc};
-      file << content;
-      if (!file.flush()) return fmt::format("cannot write {}: {}", path.string(), std::strerror(errno));
-    }
-    return std::nullopt;
   }
 
   const RunArguments& arguments_;
@@ -107,77 +73,6 @@ class Watcher {
   std::optional<Terminal> terminal_;
   std::map<std::string, std::string> files_;
 };
-
-// Where results will be written: made and tried before the load, not after an hour of it. One that was made
-// and got nothing is taken away again.
-class ResultsFolder {
- public:
-  explicit ResultsFolder(std::filesystem::path path) : path_{std::move(path)} {}
-  ~ResultsFolder() {
-    std::error_code error;
-    if (made_) std::filesystem::remove(path_, error);  // only if it is empty
-  }
-  ResultsFolder(const ResultsFolder&) = delete;
-  ResultsFolder& operator=(const ResultsFolder&) = delete;
-
-  /// Error: why nothing can be written there.
-  std::optional<std::string> make() {
-    std::error_code error;
-    made_ = std::filesystem::create_directories(path_, error);
-    if (!error && access(path_.c_str(), W_OK | X_OK) != 0) error = {errno, std::generic_category()};
-    if (!error && !std::filesystem::is_directory(path_, error))
-      error = std::make_error_code(std::errc::not_a_directory);
-    if (!error) return std::nullopt;
-    return fmt::format("cannot write results to {}: {}", path_.string(), error.message());
-  }
-
- private:
-  std::filesystem::path path_;
-  bool made_ = false;
-};
-
-// The coordinator inside the command and its agents.
-struct Embedded {
-  std::unique_ptr<Coordinator> coordinator;
-  std::optional<LocalAgents> agents;
-};
-
-Expected<Embedded, std::string> embed(const RunArguments& arguments, std::uint32_t agents) {
-  Coordinator::Settings settings{.listen = "127.0.0.1:0",
-                                 .http = arguments.http.empty() ? kHttpDefault : arguments.http,
-                                 .results = kResults};
-  auto coordinator = Coordinator::start(settings);
-  if (!coordinator && arguments.http.empty()) {
-    settings.http = "127.0.0.1:0";  // nobody asked for the default port, which somebody else has
-    coordinator = Coordinator::start(settings);
-  }
-  if (!coordinator) return Unexpected{coordinator.error()};
-  auto local = LocalAgents::start(
-      {.count = agents, .workers = arguments.workers, .memory_reserve = arguments.memory_reserve},
-      (*coordinator)->control_address());
-  if (!local) return Unexpected{local.error()};
-  Embedded embedded;
-  embedded.coordinator = std::move(*coordinator);
-  embedded.agents.emplace(std::move(*local));
-  return embedded;
-}
-
-// A coordinator that stands still or is out of reach must not keep its user waiting after a second Ctrl-C.
-void end_soon() {
-  std::this_thread::sleep_for(kLastPatience);
-  fmt::print(stderr, "onrush: the coordinator does not answer; ended without its results\n");
-  std::_Exit(exit_code(Verdict::interrupted));
-}
-
-// What is wrong with an address that was given.
-std::optional<std::string> wrong_address(const RunArguments& arguments) {
-  for (const auto& [option, text] :
-       {std::pair{"--coordinator", &arguments.coordinator}, std::pair{"--http", &arguments.http}})
-    if (!text->empty())
-      if (const auto address = parse_host_port(*text); !address)
-        return fmt::format("{} {}", option, address.error());
-  return std::nullopt;
-}
 
 }  // namespace
 

@@ -29,6 +29,8 @@ struct RunArguments {
   std::uint64_t memory_reserve = 0;  ///< bytes that local agents leave free; 0: their own rule
 };
 int run_command(const RunArguments& arguments, SignalWatch& signals);
+/// Finds the load at which the target breaks the promise of the plan's `search`, trial by trial.
+int search_command(const RunArguments& arguments, SignalWatch& signals);
 
 struct CheckArguments {
   PlanArguments plan;

@@ -35,6 +35,27 @@ void add_plan_options(CLI::App& command, onrush::PlanArguments& plan) {
       ->check(kNotEmpty);
 }
 
+void add_run_options(CLI::App& command, onrush::RunArguments& run) {
+  command.add_option("--agents", run.agents, "agent processes (default: as many as the plan needs)")
+      ->check(CLI::Range(1, 1000));
+  command.add_option("--workers", run.workers, "threads of each local agent")->check(CLI::Range(1, 256));
+  command
+      .add_option("--coordinator", run.coordinator,
+                  "HOST:PORT of a cluster's coordinator (default: embedded)")
+      ->check(kNotEmpty);
+  command
+      .add_option("--http", run.http, "HOST:PORT for metrics of the embedded coordinator (127.0.0.1:7080)")
+      ->check(kNotEmpty);
+  command.add_option("--out", run.out, "folder for the results (default: onrush-results/<run>)")
+      ->check(kNotEmpty);
+  command
+      .add_option("--memory-reserve", run.memory_reserve,
+                  "bytes of memory that local agents leave free: 500MB (default: a twenty-fifth)")
+      ->transform(CLI::AsSizeValue{true});
+  command.add_flag("--quiet", run.quiet, "no live view");
+  command.footer(kExitCodes);
+}
+
 std::vector<std::string> starter_kinds() {
   std::vector<std::string> kinds;
   for (const onrush::StarterPlan& plan : onrush::starter_plans()) kinds.emplace_back(plan.kind);
@@ -54,24 +75,13 @@ int main(int argc, char** argv) {
   onrush::RunArguments run;
   CLI::App& run_command = *app.add_subcommand("run", "run a plan and print its verdict");
   add_plan_options(run_command, run.plan);
-  run_command.add_option("--agents", run.agents, "agent processes (default: as many as the plan needs)")
-      ->check(CLI::Range(1, 1000));
-  run_command.add_option("--workers", run.workers, "threads of each local agent")->check(CLI::Range(1, 256));
-  run_command
-      .add_option("--coordinator", run.coordinator,
-                  "HOST:PORT of a cluster's coordinator (default: embedded)")
-      ->check(kNotEmpty);
-  run_command
-      .add_option("--http", run.http, "HOST:PORT for metrics of the embedded coordinator (127.0.0.1:7080)")
-      ->check(kNotEmpty);
-  run_command.add_option("--out", run.out, "folder for the results (default: onrush-results/<run>)")
-      ->check(kNotEmpty);
-  run_command
-      .add_option("--memory-reserve", run.memory_reserve,
-                  "bytes of memory that local agents leave free: 500MB (default: a twenty-fifth)")
-      ->transform(CLI::AsSizeValue{true});
-  run_command.add_flag("--quiet", run.quiet, "no live view");
-  run_command.footer(kExitCodes);
+  add_run_options(run_command, run);
+
+  onrush::RunArguments search;
+  CLI::App& search_command =
+      *app.add_subcommand("search", "find the load at which the target breaks a promise");
+  add_plan_options(search_command, search.plan);
+  add_run_options(search_command, search);
 
   onrush::CheckArguments check;
   CLI::App& check_command = *app.add_subcommand("check", "check a plan and print the timeline it would run");
@@ -134,5 +144,6 @@ int main(int argc, char** argv) {
   onrush::SignalWatch signals;  // before any thread of gRPC, so that all block what it waits for
   if (coordinator_command.parsed()) return onrush::coordinator_command(coordinator, signals);
   spdlog::set_level(spdlog::level::err);  // the view tells what happens; agents and services stay silent
+  if (search_command.parsed()) return onrush::search_command(search, signals);
   return onrush::run_command(run, signals);
 }

@@ -211,6 +211,23 @@ struct Observed {
   std::uint16_t port;
 };
 
+/// What `onrush search` goes by: the load that it raises, and the promise that tells whether a load is kept.
+struct SearchPlan {
+  enum class Raise : std::uint8_t { users, arrivals } raise = Raise::users;
+  std::optional<std::uint32_t> scenario;          ///< the one that is raised; nothing: all, by weight
+  std::map<std::uint32_t, std::uint64_t> beside;  ///< users of other scenarios, the same in every trial
+  double from = 1;                                ///< loads are users, or sessions a second
+  double to = 1;
+  double factor = 2;
+  double step = 0;           ///< how closely the load must be known ...
+  double step_share = 0.02;  ///< ... and as a share of it, whichever is more
+  std::vector<Expression> keep;
+  std::int64_t over_ns = 0;  ///< a trial brings its load in this time ...
+  std::int64_t hold_ns = 0;  ///< ... and holds it this long
+  std::int64_t rest_ns = 0;  ///< between two trials
+  std::int64_t at_most_ns = 0;
+};
+
 enum class OnAgentLoss : std::uint8_t { carry_on, abort };
 
 struct Plan {
@@ -224,6 +241,7 @@ struct Plan {
   std::vector<Expression> thresholds;
   std::vector<Expression> abort;
   std::vector<Observed> observe;
+  std::optional<SearchPlan> search;
   std::uint64_t seed = 1;
   OnAgentLoss on_agent_loss = OnAgentLoss::carry_on;
 };

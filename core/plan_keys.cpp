@@ -9,10 +9,9 @@ using Name = std::string_view;
 template <std::size_t N>
 using Names = std::array<Name, N>;
 
-constexpr Names<12> kPlan{"name",       "target", "parameters", "connection", "scenarios",     "stages",
-                          "thresholds", "abort",  "seed",       "observe",    "on_agent_loss", "data"};
-
-constexpr Names<1> kPlanLater{"search"};
+constexpr Names<13> kPlan{"name",          "target",     "parameters", "connection", "scenarios",
+                          "stages",        "thresholds", "abort",      "seed",       "observe",
+                          "on_agent_loss", "data",       "search"};
 
 constexpr Names<6> kConnection{"headers", "cookies", "subprotocols", "tls", "ping", "timeout"};
 
@@ -84,9 +83,12 @@ constexpr Names<2> kBranch{"weight", "do"};
 
 constexpr Names<4> kReconnect{"by", "code", "reason", "timeout"};
 
+constexpr Names<11> kSearch{"raise",  "from", "to",   "factor", "step",   "keep",
+                            "beside", "over", "hold", "rest",   "at_most"};
+
 }  // namespace
 
-constinit const KeyTable kPlanKeys{"a plan", kPlan, kPlanLater};
+constinit const KeyTable kPlanKeys{"a plan", kPlan, {}};
 constinit const KeyTable kConnectionKeys{"'connection'", kConnection, kConnectionLater};
 constinit const KeyTable kFeedKeys{"a feed", kFeed, {}};
 constinit const KeyTable kTlsKeys{"'tls'", kTls, {}};
@@ -111,14 +113,15 @@ constinit const KeyTable kExpectKeys{"'expect'", kExpect, kExpectLater};
 constinit const KeyTable kCaptureKeys{"a value of 'set'", kCapture, {}};
 constinit const KeyTable kBranchKeys{"a branch of 'choose'", kBranch, {}};
 constinit const KeyTable kReconnectKeys{"'reconnect'", kReconnect, {}};
+constinit const KeyTable kSearchKeys{"'search'", kSearch, {}};
 
 std::span<const KeyTable* const> key_tables() noexcept {
   static constexpr auto kAll = std::to_array<const KeyTable*>({
-      &kPlanKeys,       &kConnectionKeys, &kFeedKeys,    &kTlsKeys,     &kScenarioKeys,
-      &kStageKeys,      &kSteps,          &kConnectKeys, &kSendKeys,    &kRequestKeys,
-      &kReplyKeys,      &kListenKeys,     &kThinkKeys,   &kRepeatKeys,  &kCloseKeys,
-      &kObserveKeys,    &kPingKeys,       &kOnCloseKeys, &kBackoffKeys, &kArrivalsKeys,
-      &kDisconnectKeys, &kExpectKeys,     &kCaptureKeys, &kBranchKeys,  &kReconnectKeys,
+      &kPlanKeys,      &kConnectionKeys, &kFeedKeys,       &kTlsKeys,     &kScenarioKeys, &kStageKeys,
+      &kSteps,         &kConnectKeys,    &kSendKeys,       &kRequestKeys, &kReplyKeys,    &kListenKeys,
+      &kThinkKeys,     &kRepeatKeys,     &kCloseKeys,      &kObserveKeys, &kPingKeys,     &kOnCloseKeys,
+      &kBackoffKeys,   &kArrivalsKeys,   &kDisconnectKeys, &kExpectKeys,  &kCaptureKeys,  &kBranchKeys,
+      &kReconnectKeys, &kSearchKeys,
   });
   return kAll;
 }

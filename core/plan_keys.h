@@ -41,6 +41,7 @@ extern const KeyTable kThinkKeys;
 extern const KeyTable kRepeatKeys;
 extern const KeyTable kCloseKeys;
 extern const KeyTable kObserveKeys;
+extern const KeyTable kSearchKeys;
 
 /// All of them.
 [[nodiscard]] std::span<const KeyTable* const> key_tables() noexcept;

@@ -12,6 +12,7 @@
 #include "core/plan_connection.h"
 #include "core/plan_data.h"
 #include "core/plan_parameters.h"
+#include "core/plan_search.h"
 #include "core/plan_stages.h"
 #include "core/plan_steps.h"
 #include "core/yaml_reader.h"
@@ -139,10 +140,13 @@ void give_timeout(Steps& steps, std::int64_t timeout_ns) {
     if (auto* connect = std::get_if<ConnectStep>(&step.what); connect != nullptr && connect->timeout_ns == 0)
       connect->timeout_ns = timeout_ns;
     if (auto* repeat = std::get_if<RepeatStep>(&step.what)) give_timeout(repeat->body, timeout_ns);
+    if (auto* choose = std::get_if<ChooseStep>(&step.what))
+      for (ChooseStep::Branch& branch : choose->branches) give_timeout(branch.body, timeout_ns);
   }
 }
 
-Plan read_root(Reader& reader, const YamlNode& root, const std::string& given_target) {
+Plan read_root(Reader& reader, const YamlNode& root, const std::string& given_target,
+               const std::optional<std::string>& search_load) {
   Plan plan;
   if (!reader.is_map(root, "the plan", "name: ..., target: ..., scenarios: ..., stages: ...")) return plan;
   Fields fields(reader, root, kPlanKeys, "the plan");
@@ -158,9 +162,14 @@ Plan read_root(Reader& reader, const YamlNode& root, const std::string& given_ta
   if (const YamlNode* scenarios = fields.need("scenarios", "scenarios: {visitor: {script: [connect, ...]}}"))
     plan.scenarios = read_scenarios(reader, *scenarios, everybodys_feeds);
   for (Scenario& s : plan.scenarios) give_timeout(s.script, plan.connection.timeout_ns);
-  if (const YamlNode* stages =
-          fields.need("stages", "stages: [{name: steady, users: 100, over: 10s, for: 30s}]"))
+  if (const YamlNode* node = fields.find("search")) plan.search = read_search(reader, *node, plan.scenarios);
+  const YamlNode* stages =
+      plan.search ? fields.find("stages")
+                  : fields.need("stages", "stages: [{name: steady, users: 100, over: 10s, for: 30s}]");
+  if (stages != nullptr)
     plan.stages = read_stages(reader, *stages, plan.scenarios);
+  else if (plan.search)
+    set_trial(plan, range_of(*plan.search).from);  // what `onrush run` then runs
   if (const YamlNode* node = fields.find("thresholds"))
     plan.thresholds = read_expressions(reader, *node, plan.stages, false);
   if (const YamlNode* node = fields.find("abort"))
@@ -171,6 +180,7 @@ Plan read_root(Reader& reader, const YamlNode& root, const std::string& given_ta
   if (const YamlNode* node = fields.find("on_agent_loss"))
     plan.on_agent_loss =
         static_cast<OnAgentLoss>(reader.word(*node, "'on_agent_loss'", kLossPolicies).value_or(0));
+  if (search_load) set_trial(plan, reader, *search_load);
   return plan;
 }
 
@@ -188,9 +198,11 @@ Expected<Plan, std::vector<Diagnostic>> read_plan(const PlanSource& source) {
   Reader reader(*tree, source.around);
   // What a 'set' gives a value to is no parameter; which scenario may name it is looked at when it is read.
   reader.names().captures = captured_names(tree->root());
-  substitute_parameters(*tree, source.settings, reader);
+  Settings settings = source.settings;
+  const std::optional<std::string> search_load = take_search_load(settings);
+  substitute_parameters(*tree, settings, reader);
   reader.names().captures.clear();
-  Plan plan = read_root(reader, tree->root(), source.target);
+  Plan plan = read_root(reader, tree->root(), source.target, search_load);
   plan.files = reader.take_files();
   std::vector<Diagnostic> mistakes = reader.take();
   if (!mistakes.empty()) return Unexpected{std::move(mistakes)};

@@ -9,9 +9,10 @@
 namespace target {
 
 const Fault* find_fault(std::string_view path) {
-  // The parameter of these two stands in the path; every other path stands for itself.
+  // The parameter of these stands in the path; every other path stands for itself.
   if (path.substr(0, 8) == "/status/") path = "/status/503";
   if (path.substr(0, 7) == "/stall/") path = "/stall/3s";
+  if (path.substr(0, 10) == "/capacity/") path = "/capacity/500";
   for (const auto* table : {&head_faults(), &frame_faults(), &service_faults()})
     for (const Fault& fault : *table)
       if (fault.path == path) return &fault;

@@ -25,7 +25,7 @@ struct Fault {
 /// Services, good and bad, and how connections end.
 [[nodiscard]] const std::vector<Fault>& service_faults();
 
-/// The script for a path; `/status/N` and `/stall/Ns` take any number. Null if there is none.
+/// The script for a path; `/status/N`, `/stall/Ns` and `/capacity/N` take any number. Null if there is none.
 [[nodiscard]] const Fault* find_fault(std::string_view path);
 /// One line a path: GET /.
 [[nodiscard]] std::string list_of_faults();

@@ -1,7 +1,10 @@
 // Services that answer late, too much or not at all, and connections that end without a word.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <map>
+#include <mutex>
 #include <thread>
 
 #include "target-servers/faulty/faults.h"
@@ -33,6 +36,49 @@ void stall_when_told(Peer& peer) {
     std::this_thread::sleep_until(Clock::time_point{frozen_until.load()});
     peer.send_frame(frame->final, frame->opcode, frame->payload);
   }
+}
+
+/// Who serves the messages of everybody on one path, one after the other.
+struct Clerk {
+  int clients = 0;
+  Clock::time_point free_at;
+};
+
+std::mutex clerks_mutex;
+std::map<int, Clerk> clerks;  // by messages a second
+
+/// Waits without holding up the end of a client who leaves.
+void wait_until(Peer& peer, Clock::time_point due) {
+  constexpr auto kLook = 20ms;
+  while (!peer.gone() && Clock::now() + kLook < due) peer.pause(kLook);
+  if (!peer.gone()) std::this_thread::sleep_until(due);
+}
+
+/// A server that can do so much and no more: what comes faster waits in line, and the line has no end.
+void serve_so_many(Peer& peer) {
+  const int per_s = std::atoi(peer.request().path.c_str() + "/capacity/"sv.size());
+  if (per_s <= 0) return;
+  const Clock::duration each = std::chrono::nanoseconds{1s} / per_s;
+  const auto change_clients = [per_s](int by) {
+    const std::lock_guard lock{clerks_mutex};
+    Clerk& clerk = clerks[per_s];
+    clerk.clients += by;
+    if (clerk.clients == 0) clerk.free_at = {};  // those who stood in line have left
+  };
+  change_clients(1);
+  open(peer);
+  while (const auto frame = peer.next_frame()) {
+    Clock::time_point done;
+    {
+      const std::lock_guard lock{clerks_mutex};
+      Clerk& clerk = clerks[per_s];
+      done = clerk.free_at = std::max(clerk.free_at, Clock::now()) + each;
+    }
+    wait_until(peer, done);
+    if (peer.gone()) break;  // what it still had in line is nobody's
+    peer.send_frame(frame->final, frame->opcode, frame->payload);
+  }
+  change_clients(-1);
 }
 
 void ping_flood(Peer& peer) {
@@ -77,6 +123,9 @@ const std::vector<Fault>& service_faults() {
        }},
       {"/stall/3s", "an echo; a message `stall` freezes it for that long (any number goes), for everyone",
        stall_when_told},
+      {"/capacity/500",
+       "an echo of that many messages a second (any number goes) over all its connections, in turn",
+       serve_so_many},
       {"/flood", "100,000 small messages as fast as they are read, or until the client speaks; then an echo",
        flood},
       {"/ping-flood", "100,000 pings, then an echo", ping_flood},

@@ -142,6 +142,12 @@ TEST(Check, ShowsTheSameOfThePlansAsTheyAreShipped) {
   expect_golden("check/open-arrivals.txt", checked("open-arrivals.yaml", {}));
 }
 
+TEST(Check, ShowsWhatASearchWouldRaise) {
+  const std::string text = checked("capacity.yaml", {});
+  expect_golden("check/capacity.txt", text);
+  expect_columns(text);
+}
+
 TEST(Check, ShowsWhatAMillionNeed) {
   Plan plan = c1000k();
   plan.stages[0] = users("setup", {{0, 1'000'000}}, 10'000);

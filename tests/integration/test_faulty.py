@@ -362,3 +362,24 @@ def test_sigterm_ends_it_with_0_though_scripts_are_running():
             begun = time.monotonic()
             assert ending.stop() == 0
             assert time.monotonic() - begun < 2
+
+
+def test_capacity_is_shared_by_all_connections_and_the_line_ends_with_its_last_client(server):
+    with client(server, "/capacity/200") as one, client(server, "/capacity/200") as two:
+        begun = time.monotonic()
+        for number in range(50):
+            one.send(str(number))
+            two.send(str(number))
+        for number in range(50):
+            assert (one.recv(20), two.recv(20)) == (str(number), str(number))
+        assert 0.49 <= time.monotonic() - begun < 1.0
+    with RawClient(server, "/capacity/200") as leaves:
+        leaves.head()
+        for _ in range(1000):
+            leaves.send(1, b"left behind")
+    assert eventually(lambda: path_stats(server, "/capacity/200")["closes"].get("1006", 0) == 1)
+    with client(server, "/capacity/200") as next_one:
+        begun = time.monotonic()
+        next_one.send("at once")
+        next_one.recv(20)
+        assert time.monotonic() - begun < 1.0

@@ -68,7 +68,8 @@ def empty_to_null(node):
             empty_to_null(value)
 
 
-@pytest.mark.parametrize("name", ["unknown-keys", "not-yet", "numbers", "scripts", "stages", "missing", "merge-key"])
+@pytest.mark.parametrize("name", ["unknown-keys", "not-yet", "numbers", "scripts", "stages", "missing", "merge-key", "search",
+                                  "search-2", "search-3", "search-4"])
 def test_plans_that_the_reader_refuses_for_keys_and_types_are_not_valid(name):
     text = (CHECKOUT / f"tests/golden/plans/{name}.yaml").read_text()
     assert not VALIDATOR.is_valid(as_editor_sees(text))
@@ -80,8 +81,10 @@ def closed_maps(plan):
     for name, scenario in plan["scenarios"].items():
         yield name, scenario
         yield from maps_of_steps(scenario["script"])
-    for stage in plan["stages"]:
+    for stage in plan.get("stages", []):
         yield stage["name"], stage
+    if "search" in plan:
+        yield "search", plan["search"]
     for observed in plan.get("observe", []):
         yield observed["name"], observed
 

@@ -1,0 +1,97 @@
+#include "coordinator/embedded.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "core/address.h"
+#include "core/verdict.h"
+
+namespace onrush {
+namespace {
+
+constexpr const char* kHttpDefault = "127.0.0.1:7080";
+constexpr std::chrono::seconds kLastPatience{3};
+
+}  // namespace
+
+Expected<Embedded, std::string> embed(const RunArguments& arguments, std::uint32_t agents) {
+  Coordinator::Settings settings{.listen = "127.0.0.1:0",
+                                 .http = arguments.http.empty() ? kHttpDefault : arguments.http,
+                                 .results = kResults};
+  auto coordinator = Coordinator::start(settings);
+  if (!coordinator && arguments.http.empty()) {
+    settings.http = "127.0.0.1:0";  // nobody asked for the default port, which somebody else has
+    coordinator = Coordinator::start(settings);
+  }
+  if (!coordinator) return Unexpected{coordinator.error()};
+  auto local = LocalAgents::start(
+      {.count = agents, .workers = arguments.workers, .memory_reserve = arguments.memory_reserve},
+      (*coordinator)->control_address());
+  if (!local) return Unexpected{local.error()};
+  Embedded embedded;
+  embedded.coordinator = std::move(*coordinator);
+  embedded.agents.emplace(std::move(*local));
+  return embedded;
+}
+
+std::optional<std::string> wrong_address(const RunArguments& arguments) {
+  for (const auto& [option, text] :
+       {std::pair{"--coordinator", &arguments.coordinator}, std::pair{"--http", &arguments.http}})
+    if (!text->empty())
+      if (const auto address = parse_host_port(*text); !address)
+        return fmt::format("{} {}", option, address.error());
+  return std::nullopt;
+}
+
+void end_soon() {
+  std::this_thread::sleep_for(kLastPatience);
+  fmt::print(stderr, "onrush: the coordinator does not answer; ended without its results\n");
+  std::_Exit(exit_code(Verdict::interrupted));
+}
+
+ResultsFolder::~ResultsFolder() {
+  std::error_code error;
+  if (made_) std::filesystem::remove(path_, error);  // only if it is empty
+}
+
+std::optional<std::string> ResultsFolder::make() {
+  std::error_code error;
+  made_ = std::filesystem::create_directories(path_, error);
+  if (!error && access(path_.c_str(), W_OK | X_OK) != 0) error = {errno, std::generic_category()};
+  if (!error && !std::filesystem::is_directory(path_, error))
+    error = std::make_error_code(std::errc::not_a_directory);
+  if (!error) return std::nullopt;
+  return fmt::format("cannot write results to {}: {}", path_.string(), error.message());
+}
+
+std::string free_folder(const std::string& wanted) {
+  std::string folder = wanted;
+  std::error_code error;
+  for (int i = 2; std::filesystem::exists(folder, error); ++i) folder = fmt::format("{}-{}", wanted, i);
+  return folder;
+}
+
+std::optional<std::string> write_files(const std::string& folder,
+                                       const std::map<std::string, std::string>& files) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  for (const auto& [name, content] : files) {
+    // Names come from a coordinator: nothing of theirs may lead out of the folder.
+    const std::filesystem::path path = std::filesystem::path{folder} / std::filesystem::path{name}.filename();
+    std::ofstream file{path, std::ios::binary | std::ios::trunc};
+    file << content;
+    if (!file.flush()) return fmt::format("cannot write {}: {}", path.string(), std::strerror(errno));
+  }
+  return std::nullopt;
+}
+
+}  // namespace onrush
