@@ -32,7 +32,8 @@ TEST(Poisson, SharesAddUpToTheWholeForAnyNumberOfThem) {
       std::vector<Arrival> sum;
       for (std::uint32_t i = 0; i < count; ++i)
         for (const Arrival& a : all_of(pace, 17, 5, {i, count})) sum.push_back(a);
-      std::sort(sum.begin(), sum.end(), [](const Arrival& a, const Arrival& b) { return a.number < b.number; });
+      std::sort(sum.begin(), sum.end(),
+                [](const Arrival& a, const Arrival& b) { return a.number < b.number; });
       EXPECT_EQ(sum, whole);
     }
   }
@@ -78,9 +79,8 @@ TEST(Poisson, CountsAndGapsAreThoseOfAPoissonProcess) {
 TEST(Poisson, ARampFollowsItsIntegral) {
   const std::vector<Arrival> all = all_of({0, 2000, 10, 20}, 0, 3, {0, 1});
   const auto by = [&](double t_s) {
-    return static_cast<double>(std::count_if(all.begin(), all.end(), [&](const Arrival& a) {
-      return static_cast<double>(a.due_ns) < t_s * 1e9;
-    }));
+    return static_cast<double>(std::count_if(
+        all.begin(), all.end(), [&](const Arrival& a) { return static_cast<double>(a.due_ns) < t_s * 1e9; }));
   };
   EXPECT_NEAR(by(5), 2500, 250);
   EXPECT_NEAR(by(10), 10'000, 500);
