@@ -31,7 +31,8 @@ void Worker::cut(Session& session) {
   now_ns_ = network_.now_ns();
   count(session, Counter::disconnected);
   away_[slab_.slot_of(session)].cut = true;
-  if (session.state == State::awaiting_reply) set_state(session, State::pacing);
+  if (session.state == State::awaiting_reply || session.state == State::awaiting_pong)
+    set_state(session, State::pacing);
   constexpr std::uint16_t kGoingAway = 1001;
   if (program_.plan.stages[stage_].disconnect->by_close)
     begin_close(session, kGoingAway, {});

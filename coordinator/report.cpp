@@ -138,6 +138,11 @@ Json thresholds_json(const Aggregate& aggregate) {
     Json row{{"expression", result.expression}, {"held", result.held}};
     if (result.value) row["value"] = *result.value;
     row["value_text"] = result.value_text;
+    if (result.margin) {
+      row["margin"] = *result.margin;
+      row["margin_text"] = result.margin_text;
+    }
+    if (result.first_failed_s) row["first_failed_s"] = *result.first_failed_s;
     json.push_back(std::move(row));
   }
   return json;

@@ -97,6 +97,16 @@ std::string shown_value(const Json& threshold) {
   return fmt::format("{:.4g}", *value);
 }
 
+/// "held by 12.3 ms", "missed by 0.13 %, first in second 34"
+std::string margin_note(const Json& threshold, bool held) {
+  const std::string margin = text(threshold, "margin_text");
+  if (margin.empty()) return {};
+  std::string note = (held ? "held by " : "missed by ") + margin;
+  if (const auto first_s = count(threshold, "first_failed_s"); first_s && !held)
+    note += ", first in second " + format_count(*first_s);
+  return note;
+}
+
 Tone tone_of(std::string_view verdict) {
   if (verdict == "passed") return Tone::good;
   return verdict == "degraded" ? Tone::warn : Tone::bad;
@@ -128,7 +138,11 @@ Lines thresholds(const Json& summary, const ViewStyle& style) {
     row.add(held ? Sign::held : Sign::failed, held ? Tone::good : Tone::bad).add(" ");
     const int begin = row.width();
     row.add(line(style, text(one, "expression")).cut_to(columns)).pad_to(begin + columns + 2);
-    lines.push_back(row.add_right(shown_value(one), value_columns, held ? Tone::plain : Tone::bad));
+    row.add_right(shown_value(one), value_columns, held ? Tone::plain : Tone::bad);
+    const std::string note = margin_note(one, held);
+    if (!note.empty() && row.width() + 3 + line(style, note).width() <= style.width)
+      row.add("   ").add(note, Tone::dim);
+    lines.push_back(std::move(row));
   }
   return lines;
 }

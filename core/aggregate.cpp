@@ -54,7 +54,8 @@ Aggregate::Aggregate(const Plan& plan, std::vector<StageTimeline> stages, std::v
       deliveries_{static_cast<std::uint32_t>(agents.size()),
                   static_cast<std::uint32_t>(plan.scenarios.size()), listening_scenarios(plan)},
       observed_(plan.observe.size()),
-      watches_(plan.abort.size()) {
+      watches_(plan.abort.size()),
+      promises_(plan.thresholds.size()) {
   for (std::size_t i = 0; i < agents.size(); ++i) agents_[i].name = std::move(agents[i]);
   for (std::size_t i = 0; i < stages_.size(); ++i)
     for (const UserChange& change : stages_[i].users) spans_[i].change += less(change.to, change.from);
@@ -119,13 +120,13 @@ void Aggregate::apply_cell(std::uint32_t agent, std::uint32_t second, const Cell
   for (std::size_t i = 0; i < kTries; ++i) whole.tries[i] += cell.tries[i];
   add(book, cell.counters);
   add(agents_[agent].counters, cell.counters);
-  const bool takes_samples = series_.count(second, cell.stage, cell.counters);
+  const bool takes_samples = series_.count(second, cell.stage, cell.scenario, cell.counters);
   for (const TimeSamples& samples : cell.times) {
     scratch_.clear();
     const auto added = scratch_.add_encoded(samples.v2, samples.exact);
     ONRUSH_CHECK(added.has_value());  // checked before anything was applied
     whole.of(samples.time).add(scratch_);
-    if (takes_samples) series_.sample(second, cell.stage, samples.time, scratch_);
+    if (takes_samples) series_.sample(second, cell.stage, cell.scenario, samples.time, scratch_);
   }
 }
 
@@ -258,8 +259,8 @@ void Aggregate::close_whole_seconds() {
   }
   if (!any_running && !series_.rows().empty()) until = series_.rows().rbegin()->first;
   if (!until) return;
-  series_.close_until(
-      *until, [this](const SeriesRow& row, const Series::ByStage& by_stage) { whole(row, by_stage); });
+  series_.close_until(*until,
+                      [this](const SeriesRow& row, const Series::ByCell& by_cell) { whole(row, by_cell); });
 }
 
 }  // namespace onrush

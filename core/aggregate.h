@@ -35,8 +35,13 @@ enum class AgentState : std::uint8_t { running, finished, lost };
 struct ThresholdResult {
   std::string expression;
   bool held;
-  std::optional<double> value;  ///< in the expression's own unit; nothing without samples
-  std::string value_text;       ///< as a person reads it
+  std::optional<double> value;   ///< in the expression's own unit; nothing without samples
+  std::string value_text;        ///< as a person reads it
+  std::optional<double> margin;  ///< by how much it held; negative: by how much it did not
+  std::string margin_text;       ///< without its sign
+  /// If it did not hold: the first second that broke it, or the one that a break longer than its `for` began
+  /// with; nothing if no single second did.
+  std::optional<std::uint32_t> first_failed_s;
 };
 
 /// What is known of one agent.
@@ -149,6 +154,14 @@ class Aggregate {
   struct AbortWatch {
     std::uint32_t held_s = 0;  ///< seconds without a break
   };
+  /// How a threshold has fared second by second.
+  struct PromiseWatch {
+    bool judged = false;
+    std::uint32_t broken_s = 0;  ///< seconds without a break
+    std::uint32_t since = 0;     ///< the first of them
+    std::optional<std::uint32_t> first_failed_s;
+    std::optional<double> worst;  ///< of a second
+  };
   using FailureKey =
       std::tuple<Failure, std::uint32_t, std::uint32_t, std::uint32_t>;  ///< agent, stage, scenario
 
@@ -161,10 +174,17 @@ class Aggregate {
   void note_suspect(SuspectSecond suspect);
   void close_books(std::uint32_t agent, std::uint32_t scenario, std::int64_t at_us);
   void close_whole_seconds();
-  void whole(const SeriesRow& row, const Series::ByStage& by_stage);
-  bool note_pace(std::uint32_t stage, std::uint32_t second, const Measured& measured);
-  void watch_abort(std::size_t index, const SeriesRow& row, const Series::ByStage& by_stage,
+  void whole(const SeriesRow& row, const Series::ByCell& by_cell);
+  bool note_pace(std::uint32_t stage, std::uint32_t second, const Counters& counters);
+  void watch_abort(std::size_t index, const SeriesRow& row, const Series::ByCell& by_cell,
                    const std::set<std::uint32_t>& connecting);
+
+  void watch_promise(std::size_t index, const SeriesRow& row, const Series::ByCell& by_cell,
+                     const std::set<std::uint32_t>& connecting);
+  [[nodiscard]] bool is_judged(const Expression& expression, bool by_second, std::uint32_t second,
+                               const std::set<std::uint32_t>& connecting) const;
+  [[nodiscard]] std::optional<std::uint32_t> scenario_of(const Expression& expression) const;
+  [[nodiscard]] std::uint64_t open_after(std::uint32_t stage, std::optional<std::uint32_t> scenario) const;
 
   [[nodiscard]] std::uint32_t current_stage() const noexcept;
   [[nodiscard]] std::optional<std::uint32_t> stage_of(const Expression& expression) const;
@@ -172,7 +192,7 @@ class Aggregate {
   [[nodiscard]] double asked_in(std::uint32_t stage, const Counters& counters) const;
   [[nodiscard]] double seconds_of(std::optional<std::uint32_t> stage) const;
   [[nodiscard]] Evidence so_far(const Expression& expression) const;
-  [[nodiscard]] Evidence in_second(const Expression& expression, const Series::ByStage& by_stage,
+  [[nodiscard]] Evidence in_second(const Expression& expression, const Series::ByCell& by_cell,
                                    const std::set<std::uint32_t>& connecting) const;
   [[nodiscard]] double progress_of(std::uint32_t stage, std::int64_t now_us) const;
   void fill_failures(Live& live) const;
@@ -197,6 +217,7 @@ class Aggregate {
       kSuspectsKept;  ///< of a full list, what lies before may give way to INVALID seconds
   std::set<std::uint32_t> suspect_seconds_;
   std::vector<AbortWatch> watches_;
+  std::vector<PromiseWatch> promises_;
   std::optional<std::string> aborted_;
   Histogram scratch_;
 };

@@ -23,7 +23,40 @@ bool is_rate_or_pace(const Expression& expression) {
          (figure != nullptr && (*figure == Figure::send_rate || *figure == Figure::receive_rate));
 }
 
+/// Grows by events, so that one second of it says nothing by itself.
+bool is_count(const Expression& expression) {
+  if (const auto* statistic = std::get_if<TimeStatistic>(&expression.subject))
+    return statistic->kind == TimeStatistic::Kind::count;
+  const auto* figure = std::get_if<Figure>(&expression.subject);
+  return std::holds_alternative<Counter>(expression.subject) ||
+         (!expression.share && figure != nullptr &&
+          (*figure == Figure::failed_connections || *figure == Figure::lost_connections ||
+           *figure == Figure::failed_requests));
+}
+
+bool wants_less(const Expression& expression) {
+  return expression.comparison == Comparison::less || expression.comparison == Comparison::less_equal;
+}
+
+double margin_of(const Expression& expression, double value) {
+  switch (expression.comparison) {
+    case Comparison::less:
+    case Comparison::less_equal: return expression.value - value;
+    case Comparison::greater:
+    case Comparison::greater_equal: return value - expression.value;
+    case Comparison::equal: return -std::fabs(value - expression.value);
+    case Comparison::not_equal: return std::fabs(value - expression.value);
+  }
+  return 0;
+}
+
 }  // namespace
+
+std::optional<std::uint32_t> Aggregate::scenario_of(const Expression& expression) const {
+  for (std::uint32_t i = 0; i < plan_.scenarios.size(); ++i)
+    if (plan_.scenarios[i].name == expression.scenario) return i;
+  return std::nullopt;
+}
 
 std::optional<std::uint32_t> Aggregate::stage_of(const Expression& expression) const {
   for (std::uint32_t i = 0; i < stages_.size(); ++i)
@@ -49,48 +82,52 @@ double Aggregate::asked_in(std::uint32_t stage, const Counters& counters) const 
 
 /// Takes a whole second of a stage into its pace. True if the stage was connecting all through it: in its
 /// last second, in which the change is done, less is connected than was asked for, and rightly.
-bool Aggregate::note_pace(std::uint32_t stage, std::uint32_t second, const Measured& measured) {
+bool Aggregate::note_pace(std::uint32_t stage, std::uint32_t second, const Counters& counters) {
   StageSpan& span = spans_[stage];
   // Whoever comes back was not asked for by the stage.
-  span.settled += at(measured.counters, Counter::opened) + at(measured.counters, Counter::failed) -
-                  at(measured.counters, Counter::reconnects);
-  const double asked = asked_in(stage, measured.counters);
+  span.settled +=
+      at(counters, Counter::opened) + at(counters, Counter::failed) - at(counters, Counter::reconnects);
+  const double asked = asked_in(stage, counters);
   if (!is_whole_in(stage, second) || !(asked > 0)) return false;
   if (span.change > 0 && span.settled >= span.change) return false;
   ++span.connecting_seconds;
-  span.opened_of_asked +=
-      at(measured.counters, Counter::opened) - at(measured.counters, Counter::reconnected);
+  span.opened_of_asked += at(counters, Counter::opened) - at(counters, Counter::reconnected);
   span.asked += asked;
   return true;
 }
 
-void Aggregate::whole(const SeriesRow& row, const Series::ByStage& by_stage) {
-  static const Measured kNothing;
+void Aggregate::whole(const SeriesRow& row, const Series::ByCell& by_cell) {
+  std::map<std::uint32_t, Counters> by_stage;
+  for (const auto& [cell, measured] : by_cell) add(by_stage[cell.first], measured.counters);
   std::set<std::uint32_t> connecting;
   for (std::uint32_t stage = 0; stage < stages_.size(); ++stage) {
     const auto found = by_stage.find(stage);
     // A stage in which nothing at all happened for a second may still have been asked to connect.
     if (found == by_stage.end() && !is_whole_in(stage, row.second)) continue;
-    if (note_pace(stage, row.second, found == by_stage.end() ? kNothing : found->second))
+    if (note_pace(stage, row.second, found == by_stage.end() ? Counters{} : found->second))
       connecting.insert(stage);
   }
-  for (std::size_t i = 0; i < watches_.size() && !aborted_; ++i) watch_abort(i, row, by_stage, connecting);
+  for (std::size_t i = 0; i < promises_.size(); ++i) watch_promise(i, row, by_cell, connecting);
+  for (std::size_t i = 0; i < watches_.size() && !aborted_; ++i) watch_abort(i, row, by_cell, connecting);
+}
+
+bool Aggregate::is_judged(const Expression& expression, bool by_second, std::uint32_t second,
+                          const std::set<std::uint32_t>& connecting) const {
+  const std::optional<std::uint32_t> stage = stage_of(expression);
+  if (stage && !(by_second ? is_whole_in(*stage, second) : spans_[*stage].began_us.has_value())) return false;
+  if (!is_of_connecting(expression)) return true;
+  return stage ? connecting.count(*stage) > 0 : !connecting.empty();
 }
 
 /// With `for`, and for rates, each second is judged by itself; without, everything so far.
-void Aggregate::watch_abort(std::size_t index, const SeriesRow& row, const Series::ByStage& by_stage,
+void Aggregate::watch_abort(std::size_t index, const SeriesRow& row, const Series::ByCell& by_cell,
                             const std::set<std::uint32_t>& connecting) {
   const Expression& expression = plan_.abort[index];
-  const std::optional<std::uint32_t> stage = stage_of(expression);
   const bool by_second = expression.for_ns > 0 || is_rate_or_pace(expression);
-  bool judged = !stage || (by_second ? is_whole_in(*stage, row.second) : spans_[*stage].began_us.has_value());
-  if (is_of_connecting(expression))
-    judged = judged && (stage ? connecting.count(*stage) > 0 : !connecting.empty());
   AbortWatch& watch = watches_[index];
   std::optional<double> value;
-  if (judged)
-    value =
-        value_of(expression, by_second ? in_second(expression, by_stage, connecting) : so_far(expression));
+  if (is_judged(expression, by_second, row.second, connecting))
+    value = value_of(expression, by_second ? in_second(expression, by_cell, connecting) : so_far(expression));
   watch.held_s = holds(expression, value) ? watch.held_s + 1 : 0;
   const std::int64_t needed = std::max<std::int64_t>(1, (expression.for_ns + kSecond_ns - 1) / kSecond_ns);
   if (watch.held_s < needed) return;
@@ -98,28 +135,59 @@ void Aggregate::watch_abort(std::size_t index, const SeriesRow& row, const Serie
       fmt::format("{} ({} in second {})", expression.text, describe_value(expression, value), row.second);
 }
 
-Evidence Aggregate::in_second(const Expression& expression, const Series::ByStage& by_stage,
+/// A count that may only be so large is broken when it is larger, so everything so far tells the second; one
+/// that has to grow is broken by no single second. All else is judged by each second alone, and one without
+/// samples says nothing.
+void Aggregate::watch_promise(std::size_t index, const SeriesRow& row, const Series::ByCell& by_cell,
+                              const std::set<std::uint32_t>& connecting) {
+  const Expression& expression = plan_.thresholds[index];
+  PromiseWatch& watch = promises_[index];
+  if (watch.first_failed_s && expression.for_ns == 0) return;
+  const bool by_second = expression.for_ns > 0 || !is_count(expression);
+  const bool bounded = wants_less(expression) || expression.comparison == Comparison::equal;
+  if (!by_second && !bounded) return;
+  // Copies under way when a second ends are no gap.
+  const auto* figure = std::get_if<Figure>(&expression.subject);
+  if (expression.for_ns == 0 && figure != nullptr && *figure == Figure::reach) return;
+  if (!is_judged(expression, by_second, row.second, connecting)) return;
+  const std::optional<double> value =
+      value_of(expression, by_second ? in_second(expression, by_cell, connecting) : so_far(expression));
+  if (!value) return;
+  watch.judged = true;
+  if (!watch.worst || margin_of(expression, *value) < margin_of(expression, *watch.worst))
+    watch.worst = value;
+  const bool grows_to_it = !by_second && expression.comparison == Comparison::equal;
+  if (holds(expression, value) || (grows_to_it && *value <= expression.value)) {
+    watch.broken_s = 0;
+    return;
+  }
+  if (watch.broken_s++ == 0) watch.since = row.second;
+  const std::int64_t needed = std::max<std::int64_t>(1, (expression.for_ns + kSecond_ns - 1) / kSecond_ns);
+  if (watch.broken_s >= needed && !watch.first_failed_s) watch.first_failed_s = watch.since;
+}
+
+Evidence Aggregate::in_second(const Expression& expression, const Series::ByCell& by_cell,
                               const std::set<std::uint32_t>& connecting) const {
   const std::optional<std::uint32_t> only = stage_of(expression);
+  const std::optional<std::uint32_t> scenario = scenario_of(expression);
   const std::optional<Time> time = time_of(expression);
   Evidence evidence;
   evidence.seconds = 1;
-  for (const auto& [stage, measured] : by_stage) {
-    if (only && *only != stage) continue;
+  std::map<std::uint32_t, Counters> by_stage;
+  for (const auto& [cell, measured] : by_cell) {
+    if ((only && *only != cell.first) || (scenario && *scenario != cell.second)) continue;
     add(evidence.counters, measured.counters);
+    add(by_stage[cell.first], measured.counters);
     if (time)
       if (const Histogram* samples = measured.find(*time)) evidence.samples.add(*samples);
-    if (connecting.count(stage) > 0)
-      evidence.opened_of_asked +=
-          at(measured.counters, Counter::opened) - at(measured.counters, Counter::reconnected);
   }
-  static constexpr Counters kNone{};
   for (const std::uint32_t stage : connecting) {
     if (only && *only != stage) continue;
-    const auto found = by_stage.find(stage);
-    evidence.asked += asked_in(stage, found == by_stage.end() ? kNone : found->second.counters);
+    const Counters& counters = by_stage[stage];
+    evidence.opened_of_asked += at(counters, Counter::opened) - at(counters, Counter::reconnected);
+    evidence.asked += asked_in(stage, counters);
   }
-  evidence.open = open_after(static_cast<std::uint32_t>(stages_.size() - 1));
+  evidence.open = open_after(static_cast<std::uint32_t>(stages_.size() - 1), scenario);
   const DeliverySummary delivered = delivery(only);
   evidence.expected = delivered.expected;
   evidence.received = delivered.received;
@@ -128,19 +196,22 @@ Evidence Aggregate::in_second(const Expression& expression, const Series::ByStag
 
 Evidence Aggregate::so_far(const Expression& expression) const {
   const std::optional<std::uint32_t> only = stage_of(expression);
+  const std::optional<std::uint32_t> scenario = scenario_of(expression);
   const std::optional<Time> time = time_of(expression);
   Evidence evidence;
   for (std::uint32_t stage = 0; stage < stages_.size(); ++stage) {
     if (only && *only != stage) continue;
-    add(evidence.counters, counters_of_stage(stage));
     evidence.asked += spans_[stage].asked;
     evidence.opened_of_asked += spans_[stage].opened_of_asked;
-    if (!time) continue;
-    for (std::uint32_t s = 0; s < plan_.scenarios.size(); ++s)
+    for (std::uint32_t s = 0; s < plan_.scenarios.size(); ++s) {
+      if (scenario && *scenario != s) continue;
+      add(evidence.counters, cell(stage, s).counters);
+      if (!time) continue;
       if (const Histogram* samples = cell(stage, s).find(*time)) evidence.samples.add(*samples);
+    }
   }
   evidence.seconds = seconds_of(only);
-  evidence.open = open_after(only.value_or(static_cast<std::uint32_t>(stages_.size() - 1)));
+  evidence.open = open_after(only.value_or(static_cast<std::uint32_t>(stages_.size() - 1)), scenario);
   const DeliverySummary delivered = delivery(only);
   evidence.expected = delivered.expected;
   evidence.received = delivered.received;
@@ -162,9 +233,23 @@ double Aggregate::seconds_of(std::optional<std::uint32_t> stage) const {
 
 std::vector<ThresholdResult> Aggregate::thresholds() const {
   std::vector<ThresholdResult> results;
-  for (const Expression& expression : plan_.thresholds) {
-    const std::optional<double> value = value_of(expression, so_far(expression));
-    results.push_back({expression.text, holds(expression, value), value, describe_value(expression, value)});
+  for (std::size_t i = 0; i < plan_.thresholds.size(); ++i) {
+    const Expression& expression = plan_.thresholds[i];
+    const PromiseWatch& watch = promises_[i];
+    const bool by_second = expression.for_ns > 0;
+    const std::optional<double> value = by_second ? watch.worst : value_of(expression, so_far(expression));
+    ThresholdResult result{};
+    result.expression = expression.text;
+    result.held = by_second ? watch.judged && !watch.first_failed_s : holds(expression, value);
+    result.value = value;
+    result.value_text = describe_value(expression, value);
+    // A break shorter than `for` is no miss, and by how much it was one says nothing.
+    if (value && (!by_second || !result.held || margin_of(expression, *value) > 0)) {
+      result.margin = margin_of(expression, *value);
+      result.margin_text = describe_value(expression, std::fabs(*result.margin));
+    }
+    if (!result.held) result.first_failed_s = watch.first_failed_s;
+    results.push_back(std::move(result));
   }
   return results;
 }

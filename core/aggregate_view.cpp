@@ -46,9 +46,13 @@ Counters Aggregate::counters() const {
   return sum;
 }
 
-std::uint64_t Aggregate::open_after(std::uint32_t stage) const {
+std::uint64_t Aggregate::open_after(std::uint32_t stage) const { return open_after(stage, std::nullopt); }
+
+std::uint64_t Aggregate::open_after(std::uint32_t stage, std::optional<std::uint32_t> scenario) const {
   Counters sum{};
-  for (std::uint32_t i = 0; i <= stage; ++i) add(sum, counters_of_stage(i));
+  for (std::uint32_t i = 0; i <= stage; ++i)
+    for (std::uint32_t s = 0; s < plan_.scenarios.size(); ++s)
+      if (!scenario || *scenario == s) add(sum, cell(i, s).counters);
   const std::uint64_t opened = at(sum, Counter::opened);
   return opened - std::min(opened, at(sum, Counter::closed));
 }

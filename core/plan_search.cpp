@@ -129,11 +129,13 @@ class SearchReader {
           node, fmt::format("{} has {} entries; write 1 to {}, as [\"response_time p99 < 250ms\"]", what,
                             node.children.size(), kMostKept));
     const std::vector<std::string> stages{std::string{kRaiseStage}, std::string{kHoldStage}};
+    std::vector<std::string> scenarios;
+    for (const Scenario& s : scenarios_) scenarios.push_back(s.name);
     for (const YamlNode* item : node.children) {
       if (search_.keep.size() == kMostKept) return;
       const std::string* text = reader_.text(*item, fmt::format("an item of {}", what));
       if (text == nullptr) continue;
-      auto parsed = parse_expression(*text, stages);
+      auto parsed = parse_expression(*text, stages, scenarios);
       if (!parsed) {
         reader_.complain_within(*item, parsed.error().offset, parsed.error().message);
         continue;

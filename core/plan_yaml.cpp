@@ -62,7 +62,8 @@ bool asks_for_connections(const Stage& stage) {
 }
 
 std::vector<Expression> read_expressions(Reader& reader, const YamlNode& node,
-                                         const std::vector<Stage>& stages, bool abort) {
+                                         const std::vector<Stage>& stages,
+                                         const std::vector<Scenario>& scenarios, bool abort) {
   std::vector<Expression> expressions;
   const std::string what = abort ? "'abort'" : "'thresholds'";
   if (!reader.is_list(node, what, "[\"round_trip_time p99 < 250ms\"]")) return expressions;
@@ -74,17 +75,16 @@ std::vector<Expression> read_expressions(Reader& reader, const YamlNode& node,
   std::vector<std::string> names;
   for (const Stage& s : stages)
     if (!s.name.empty()) names.push_back(s.name);
+  std::vector<std::string> scenario_names;
+  for (const Scenario& s : scenarios) scenario_names.push_back(s.name);
   for (const YamlNode* item : node.children) {
     const std::string* text = reader.text(*item, fmt::format("an item of {}", what));
     if (text == nullptr) continue;
-    auto parsed = parse_expression(*text, names);
+    auto parsed = parse_expression(*text, names, scenario_names);
     if (!parsed) {
       reader.complain_within(*item, parsed.error().offset, parsed.error().message);
       continue;
     }
-    if (!abort && parsed->for_ns > 0)
-      reader.complain_within(*item, text->find(" for ") + 1,
-                             "a threshold is judged once, at the end; 'for' belongs to 'abort'");
     if (abort && holds_at_once(*parsed))
       reader.complain(
           *item,
@@ -171,9 +171,9 @@ Plan read_root(Reader& reader, const YamlNode& root, const std::string& given_ta
   else if (plan.search)
     set_trial(plan, range_of(*plan.search).from);  // what `onrush run` then runs
   if (const YamlNode* node = fields.find("thresholds"))
-    plan.thresholds = read_expressions(reader, *node, plan.stages, false);
+    plan.thresholds = read_expressions(reader, *node, plan.stages, plan.scenarios, false);
   if (const YamlNode* node = fields.find("abort"))
-    plan.abort = read_expressions(reader, *node, plan.stages, true);
+    plan.abort = read_expressions(reader, *node, plan.stages, plan.scenarios, true);
   if (const YamlNode* node = fields.find("observe")) plan.observe = read_observed(reader, *node);
   if (const YamlNode* node = fields.find("seed"))
     plan.seed = reader.count(*node, "'seed'", Zero::allowed).value_or(1);

@@ -10,22 +10,24 @@ SeriesRow& Series::row(std::uint32_t second) {
   return row;
 }
 
-bool Series::count(std::uint32_t second, std::uint32_t stage, const Counters& counters) {
+bool Series::count(std::uint32_t second, std::uint32_t stage, std::uint32_t scenario,
+                   const Counters& counters) {
   SeriesRow& into = row(second);
   into.stage = std::max(into.stage, stage);
   add(into.counters, counters);
   if (second < given_up_) return false;
-  add(open_[second][stage].counters, counters);
+  add(open_[second][{stage, scenario}].counters, counters);
   return true;
 }
 
-void Series::sample(std::uint32_t second, std::uint32_t stage, Time time, const Histogram& samples) {
-  open_[second][stage].of(time).add(samples);
+void Series::sample(std::uint32_t second, std::uint32_t stage, std::uint32_t scenario, Time time,
+                    const Histogram& samples) {
+  open_[second][{stage, scenario}].of(time).add(samples);
   if (second < next_) summarise(second);
 }
 
 void Series::close_until(std::uint32_t second,
-                         const std::function<void(const SeriesRow&, const ByStage&)>& closed) {
+                         const std::function<void(const SeriesRow&, const ByCell&)>& closed) {
   if (second < next_) return;
   for (auto row = rows_.lower_bound(next_); row != rows_.end() && row->first <= second; ++row) {
     summarise(row->first);
@@ -43,7 +45,7 @@ const SeriesRow* Series::last_whole() const noexcept {
 
 void Series::summarise(std::uint32_t second) {
   Measured all;
-  for (const auto& [stage, measured] : open_[second]) all.add(measured);
+  for (const auto& [cell, measured] : open_[second]) all.add(measured);
   std::vector<SecondTime>& times = rows_[second].times;
   times.clear();
   for (std::size_t i = 0; i < kTimes; ++i) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "core/health.h"
@@ -40,17 +41,18 @@ struct SeriesRow {
 
 class Series {
  public:
-  using ByStage = std::map<std::uint32_t, Measured>;
+  using ByCell = std::map<std::pair<std::uint32_t, std::uint32_t>, Measured>;  ///< stage and scenario
 
   /// A row to add gauges and health to; made on first use.
   [[nodiscard]] SeriesRow& row(std::uint32_t second);
   /// Adds counters. True if the second still takes samples.
-  bool count(std::uint32_t second, std::uint32_t stage, const Counters& counters);
+  bool count(std::uint32_t second, std::uint32_t stage, std::uint32_t scenario, const Counters& counters);
   /// Only where count() said so.
-  void sample(std::uint32_t second, std::uint32_t stage, Time time, const Histogram& samples);
+  void sample(std::uint32_t second, std::uint32_t stage, std::uint32_t scenario, Time time,
+              const Histogram& samples);
 
   /// Seconds up to this one are whole: calls `closed` for each that has just become so, in order.
-  void close_until(std::uint32_t second, const std::function<void(const SeriesRow&, const ByStage&)>& closed);
+  void close_until(std::uint32_t second, const std::function<void(const SeriesRow&, const ByCell&)>& closed);
 
   [[nodiscard]] const std::map<std::uint32_t, SeriesRow>& rows() const noexcept { return rows_; }
   /// The last whole second; nullptr before there is one.
@@ -64,7 +66,7 @@ class Series {
   void summarise(std::uint32_t second);
 
   std::map<std::uint32_t, SeriesRow> rows_;
-  std::map<std::uint32_t, ByStage> open_;
+  std::map<std::uint32_t, ByCell> open_;
   std::uint32_t next_ = 0;      ///< first second that is not whole
   std::uint32_t given_up_ = 0;  ///< seconds before this one take no more samples
 };

@@ -86,8 +86,9 @@ std::vector<Word> words_of(std::string_view text) {
 /// One reading of one expression, left to right.
 class ExpressionReader {
  public:
-  ExpressionReader(std::string_view text, const std::vector<std::string>& stages)
-      : text_{text}, stages_{stages}, words_{words_of(text)} {}
+  ExpressionReader(std::string_view text, const std::vector<std::string>& stages,
+                   const std::vector<std::string>& scenarios)
+      : text_{text}, stages_{stages}, scenarios_{scenarios}, words_{words_of(text)} {}
 
   Expected<Expression, ExpressionError> read() {
     expression_.text = text_;
@@ -229,20 +230,28 @@ class ExpressionReader {
   }
 
   bool tail() {
-    bool had_for = false, had_stage = false;
+    bool had_for = false, had_stage = false, had_scenario = false;
     while (more()) {
       const Word keyword = word();
       ++next_;
-      const bool is_for = keyword.text == "for", is_in = keyword.text == "in";
-      if ((!is_for && !is_in) || (is_for && had_for) || (is_in && had_stage))
-        return fail(keyword.offset,
-                    fmt::format("{} is not expected here; an expression ends with [for DURATION] [in STAGE]",
-                                quoted(keyword.text)));
+      bool* had = keyword.text == "for"  ? &had_for
+                  : keyword.text == "in" ? &had_stage
+                  : keyword.text == "of" ? &had_scenario
+                                         : nullptr;
+      if (had == nullptr || *had)
+        return fail(
+            keyword.offset,
+            fmt::format(
+                "{} is not expected here; an expression ends with [for DURATION] [in STAGE] [of SCENARIO]",
+                quoted(keyword.text)));
       if (!more())
-        return fail(end(),
-                    fmt::format("a {} is missing behind '{}'", is_for ? "duration" : "stage", keyword.text));
-      if (!(is_for ? window() : stage())) return false;
-      (is_for ? had_for : had_stage) = true;
+        return fail(end(), fmt::format("a {} is missing behind '{}'",
+                                       had == &had_for     ? "duration"
+                                       : had == &had_stage ? "stage"
+                                                           : "scenario",
+                                       keyword.text));
+      *had = true;
+      if (!(had == &had_for ? window() : had == &had_stage ? stage() : scenario(keyword))) return false;
     }
     return true;
   }
@@ -262,15 +271,27 @@ class ExpressionReader {
   }
 
   bool stage() {
+    expression_.stage = word().text;
+    return one_of(stages_, "stage");
+  }
+
+  bool scenario(const Word& keyword) {
+    const auto* figure = std::get_if<Figure>(&expression_.subject);
+    if (figure != nullptr && (*figure == Figure::reach || *figure == Figure::connect_pace))
+      return fail(keyword.offset, fmt::format("{} is not kept by scenario; leave 'of' out", subject_text()));
+    expression_.scenario = word().text;
+    return one_of(scenarios_, "scenario");
+  }
+
+  bool one_of(const std::vector<std::string>& known, const char* what) {
     const Word w = word();
     ++next_;
-    expression_.stage = w.text;
-    if (std::find(stages_.begin(), stages_.end(), w.text) != stages_.end()) return true;
-    const std::vector<std::string_view> names(stages_.begin(), stages_.end());
+    if (std::find(known.begin(), known.end(), w.text) != known.end()) return true;
+    const std::vector<std::string_view> names(known.begin(), known.end());
     const std::string hint = did_you_mean(w.text, names);
-    const std::string known =
-        names.empty() || names.size() > 10 ? "" : fmt::format("; the stages are {}", all_of(names));
-    return fail(w.offset, fmt::format("unknown stage {}{}", quoted(w.text), hint.empty() ? known : hint));
+    const std::string all =
+        names.empty() || names.size() > 10 ? "" : fmt::format("; the {}s are {}", what, all_of(names));
+    return fail(w.offset, fmt::format("unknown {} {}{}", what, quoted(w.text), hint.empty() ? all : hint));
   }
 
   // "p99 of 'round_trip_time'", "'reach'"
@@ -282,6 +303,7 @@ class ExpressionReader {
 
   std::string_view text_;
   const std::vector<std::string>& stages_;
+  const std::vector<std::string>& scenarios_;
   std::vector<Word> words_;
   std::size_t next_ = 0;
   std::optional<Written> written_;  // nothing: a time
@@ -293,8 +315,9 @@ class ExpressionReader {
 }  // namespace
 
 Expected<Expression, ExpressionError> parse_expression(std::string_view text,
-                                                       const std::vector<std::string>& stages) {
-  return ExpressionReader(text, stages).read();
+                                                       const std::vector<std::string>& stages,
+                                                       const std::vector<std::string>& scenarios) {
+  return ExpressionReader(text, stages, scenarios).read();
 }
 
 bool compare(double left, Comparison comparison, double right) noexcept {

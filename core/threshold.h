@@ -1,6 +1,6 @@
 // An expression over metrics: what a plan promises (`thresholds`) and what ends it early (`abort`).
 //
-//   METRIC [pNN | count | mean | min | max] (< <= > >= == !=) VALUE [for DURATION] [in STAGE]
+//   METRIC [pNN | count | mean | min | max] (< <= > >= == !=) VALUE [for DURATION] [in STAGE] [of SCENARIO]
 //
 // Owner: any thread; values. The parser reports mistakes by offset so that the plan's diagnostics can point
 // at them.
@@ -46,10 +46,12 @@ struct Expression {
   std::string text;  ///< as written
   Subject subject;
   Comparison comparison;
-  double value;             ///< times in us; shares as fractions; rates a second; counts
-  bool share = false;       ///< the value was written with %
-  std::int64_t for_ns = 0;  ///< must hold this long without a break (aborts)
-  std::string stage;        ///< "" = the whole run
+  double value;        ///< times in us; shares as fractions; rates a second; counts
+  bool share = false;  ///< the value was written with %
+  std::int64_t for_ns =
+      0;                 ///< abort: must hold this long without a break; threshold: may be broken less long
+  std::string stage;     ///< "" = the whole run
+  std::string scenario;  ///< "" = all of them
 };
 
 struct ExpressionError {
@@ -57,9 +59,10 @@ struct ExpressionError {
   std::string message;
 };
 
-/// Parses one expression. `stages` are the names it may use after `in`.
+/// Parses one expression. `stages` are the names it may use after `in`, `scenarios` those after `of`.
 Expected<Expression, ExpressionError> parse_expression(std::string_view text,
-                                                       const std::vector<std::string>& stages);
+                                                       const std::vector<std::string>& stages,
+                                                       const std::vector<std::string>& scenarios = {});
 
 [[nodiscard]] bool compare(double left, Comparison comparison, double right) noexcept;
 
