@@ -199,7 +199,16 @@ class StageReader {
   // What holds once the stage's change is done.
   void follow(const YamlNode& node, const Stage& stage) {
     for (const auto& [scenario, users] : stage.users) users_[scenario] = users;
-    if (stage.arrivals) shared_rate_ = *stage.arrivals;
+    // The one form takes the other's place (core/timeline): a plain figure is all there is, and a map leaves
+    // the scenarios that it does not name what they had of the plain one.
+    if (stage.arrivals) {
+      shared_rate_ = *stage.arrivals;
+      std::fill(rates_.begin(), rates_.end(), 0.0);
+    } else if (!stage.arrivals_by_scenario.empty() && shared_rate_ > 0) {
+      for (std::size_t i = 0; i < rates_.size(); ++i)
+        if (scenarios_[i].weight > 0) rates_[i] = shared_rate_;
+      shared_rate_ = 0;
+    }
     for (const auto& [scenario, rate] : stage.arrivals_by_scenario) rates_[scenario] = rate;
     const std::uint64_t all = std::accumulate(users_.begin(), users_.end(), std::uint64_t{0});
     if (all > kMostUsers)

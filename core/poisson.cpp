@@ -10,12 +10,13 @@ PoissonArrivals::PoissonArrivals(const Pace& pace, std::uint64_t first, std::uin
                                  Share share) noexcept
     : pace_{pace},
       share_{share},
-      random_{key},
       ramp_{(pace.from_per_s + pace.to_per_s) / 2 * pace.over_s},
       end_{integral(pace.length_s)},
-      number_{first} {
-  at_ = random_.exponential(1);
-  while (!over() && number_ % share_.count != share_.index) step();
+      now_{Random{key}, 0, first},
+      past_{now_} {
+  now_.at = now_.random.exponential(1);
+  past_ = now_;
+  while (!over() && now_.number % share_.count != share_.index) step();
 }
 
 double PoissonArrivals::integral(double t_s) const noexcept {
@@ -25,26 +26,29 @@ double PoissonArrivals::integral(double t_s) const noexcept {
 }
 
 std::int64_t PoissonArrivals::due_ns() const noexcept {
-  const double t_s = at_ < ramp_ ? seconds_until({pace_.from_per_s, pace_.to_per_s, pace_.over_s}, at_)
-                                 : pace_.over_s + (at_ - ramp_) / pace_.to_per_s;
+  const double at = now_.at;
+  const double t_s = at < ramp_ ? seconds_until({pace_.from_per_s, pace_.to_per_s, pace_.over_s}, at)
+                                : pace_.over_s + (at - ramp_) / pace_.to_per_s;
   constexpr double kMost_ns = 9.2e18;
   return t_s * 1e9 < kMost_ns ? std::llround(t_s * 1e9) : std::numeric_limits<std::int64_t>::max();
 }
 
 void PoissonArrivals::step() noexcept {
-  ++number_;
-  at_ += random_.exponential(1);
+  ++now_.number;
+  now_.at += now_.random.exponential(1);
 }
 
 void PoissonArrivals::next() noexcept {
+  past_ = now_;
   do step();
-  while (!over() && number_ % share_.count != share_.index);
+  while (!over() && now_.number % share_.count != share_.index);
 }
 
 std::uint64_t PoissonArrivals::number_at(double t_s) noexcept {
   const double until = std::min(integral(t_s), end_);
-  while (at_ < until) step();
-  return number_;
+  now_ = past_;
+  while (now_.at < until) step();
+  return now_.number;
 }
 
 }  // namespace onrush

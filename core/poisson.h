@@ -32,26 +32,33 @@ class PoissonArrivals {
   PoissonArrivals(const Pace& pace, std::uint64_t first, std::uint64_t key, Share share) noexcept;
 
   /// True if the share has no arrival left in the stage.
-  [[nodiscard]] bool over() const noexcept { return at_ >= end_; }
+  [[nodiscard]] bool over() const noexcept { return now_.at >= end_; }
   /// The share's next arrival: its number in the run, and when it is due, in ns since the stage began.
-  [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
+  [[nodiscard]] std::uint64_t number() const noexcept { return now_.number; }
   [[nodiscard]] std::int64_t due_ns() const noexcept;
   void next() noexcept;
 
-  /// Number of the first arrival, of any share, due at `t_s` or later. Everything before is behind it then.
+  /// Number of the first arrival, of any share, due at `t_s` or later, when the share's arrivals before are
+  /// behind it: where the next stage goes on. Nothing else is asked of it then.
   [[nodiscard]] std::uint64_t number_at(double t_s) noexcept;
 
  private:
   void step() noexcept;
   [[nodiscard]] double integral(double t_s) const noexcept;
 
+  /// A point of the process, with what follows it.
+  struct Point {
+    Random random;
+    double at;
+    std::uint64_t number;
+  };
+
   Pace pace_;
   Share share_;
-  Random random_;
   double ramp_;  ///< arrivals that the ramp has on average
   double end_;   ///< and the whole stage
-  double at_ = 0;
-  std::uint64_t number_;
+  Point now_;    ///< the share's next arrival
+  Point past_;   ///< its arrival before, or the stage's first point: behind it lie those of other shares
 };
 
 }  // namespace onrush

@@ -29,7 +29,7 @@ TEST(Simulation, EachConnectionIsPingedOnceInTheInterval) {
 TEST(Simulation, PingsAreSpreadOverTheInterval) {
   Simulation run{plan("ping: 20s"), {}};
   std::vector<std::uint64_t> counts;
-  for (int tenth = 0; tenth <= 10; ++tenth)
+  for (std::int64_t tenth = 0; tenth <= 10; ++tenth)
     run.world().at(run.start_ns() + 40'000'000'000 + tenth * 2'000'000'000,
                    [&] { counts.push_back(run.world().pings()); });
   run.run();
