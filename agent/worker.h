@@ -252,7 +252,14 @@ class Worker {
     Time time;
     Phase phase;
   };
-  [[nodiscard]] static const Wait& wait_of(Op op) noexcept;
+  [[nodiscard]] static const Wait& wait_of(Op op) noexcept {
+    static constexpr Wait kRequest{Counter::requests, Counter::failed_requests, Time::round_trip,
+                                   Phase::request};
+    static constexpr Wait kExpect{Counter::expectations, Counter::failed_expectations, Time::expect,
+                                  Phase::request};
+    static constexpr Wait kPing{Counter::pings, Counter::failed_pings, Time::ping, Phase::open};
+    return op == Op::request ? kRequest : op == Op::ping ? kPing : kExpect;
+  }
   void begin_expecting(Session& session, const ProgramStep& step);
   void begin_ping(Session& session, const ProgramStep& step);
   [[nodiscard]] std::uint64_t ping_number(const Session& session) const noexcept;

@@ -154,8 +154,10 @@ void Worker::message_received(Session& session, Opcode opcode, std::span<const s
     return broadcast_received(session, payload, complete);
   }
   if (session.state != State::awaiting_reply || !is_reply(session, payload, complete)) return;
-  const Cause lacks = keep(session, step_of(session), payload);
-  if (lacks != Cause::none) return answer_lacks(session, lacks, payload);
+  if (const ProgramStep& step = step_of(session); !step.set.empty()) {
+    const Cause lacks = keep(session, step, payload);
+    if (lacks != Cause::none) return answer_lacks(session, lacks, payload);
+  }
   replied(session);
 }
 

@@ -22,15 +22,6 @@ PingPayload bytes_of_number(std::uint64_t number) noexcept {
 
 }  // namespace
 
-const Worker::Wait& Worker::wait_of(Op op) noexcept {
-  static constexpr Wait kRequest{Counter::requests, Counter::failed_requests, Time::round_trip,
-                                 Phase::request};
-  static constexpr Wait kExpect{Counter::expectations, Counter::failed_expectations, Time::expect,
-                                Phase::request};
-  static constexpr Wait kPing{Counter::pings, Counter::failed_pings, Time::ping, Phase::open};
-  return op == Op::expect ? kExpect : op == Op::ping ? kPing : kRequest;
-}
-
 // What waits for no reply to a message leaves `sent_ns` alone: `${now_us}` of what it expects is that of the
 // user's last message.
 void Worker::begin_expecting(Session& session, const ProgramStep& step) {

@@ -9,6 +9,7 @@
 
 #include "coordinator/check_script.h"
 #include "core/format.h"
+#include "core/plan_search.h"
 #include "core/preflight.h"
 #include "core/timeline.h"
 
@@ -262,6 +263,17 @@ std::vector<std::string> texts_of(const std::vector<Expression>& expressions) {
   return texts;
 }
 
+/// Those of the plan, and those of a trial of its search that are not the plan's too.
+std::vector<std::string> notes_of(const Plan& plan, const CheckFacts& facts) {
+  std::vector<std::string> notes = check_notes(plan, facts);
+  if (!plan.search) return notes;
+  Plan trial = plan;
+  set_trial(trial, range_of(*plan.search).from);
+  for (const std::string& note : check_notes(trial, facts))
+    if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back("in a trial, " + note);
+  return notes;
+}
+
 }  // namespace
 
 std::string render_check(const Plan& plan, const CheckFacts& facts) {
@@ -279,7 +291,7 @@ std::string render_check(const Plan& plan, const CheckFacts& facts) {
     if (texts_of(plan.search->keep) != texts_of(plan.thresholds))
       put_lines("keeps", texts_of(plan.search->keep), out);
   }
-  for (const std::string& note : check_notes(plan, facts)) put_lines("note", {note}, out);
+  for (const std::string& note : notes_of(plan, facts)) put_lines("note", {note}, out);
   return out;
 }
 

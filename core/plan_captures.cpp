@@ -33,7 +33,9 @@ bool may_be_captured(Reader& reader, const YamlNode& name, const std::string& wh
   if (!parameter && name.text.find('.') == std::string::npos && !is_variable(name.text)) return true;
   reader.complain(name,
                   fmt::format("{} cannot set {}, which {}; give it another name", what, quoted(name.text),
-                              parameter ? "is a parameter" : "is none that a text can name"));
+                              parameter                ? "is a parameter"
+                              : is_variable(name.text) ? "texts know already"
+                                                       : "has a '.' in it"));
   return false;
 }
 

@@ -104,7 +104,7 @@ constinit const KeyTable kThinkKeys{"'think'", kThink, {}};
 constinit const KeyTable kRepeatKeys{"'repeat'", kRepeat, {}};
 constinit const KeyTable kCloseKeys{"'close'", kClose, {}};
 constinit const KeyTable kObserveKeys{"an item of 'observe'", kObserve, kObserveLater};
-constinit const KeyTable kPingKeys{"'ping'", kPing, {}};
+constinit const KeyTable kPingKeys{"'ping' of 'connection'", kPing, {}};
 constinit const KeyTable kOnCloseKeys{"'on_close'", kOnClose, {}};
 constinit const KeyTable kBackoffKeys{"'reconnect' of 'on_close'", kBackoff, {}};
 constinit const KeyTable kArrivalsKeys{"'arrivals'", kArrivals, {}};

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <csignal>
 #include <functional>
 #include <list>
 #include <mutex>
@@ -124,6 +125,7 @@ class TlsPeer {
   };
 
   explicit TlsPeer(Wish wish) : wish_{std::move(wish)} {
+    signal(SIGPIPE, SIG_IGN);  // OpenSSL's socket BIO writes without MSG_NOSIGNAL
     if (!wish_.chain.empty()) {
       context_ = SSL_CTX_new(TLS_server_method());
       SSL_CTX_use_certificate(context_, wish_.chain[0].x509.get());

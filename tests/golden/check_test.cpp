@@ -177,6 +177,23 @@ TEST(CheckScript, LooksIntoTheBranchesOfAChoose) {
   EXPECT_FALSE(facts_of(scenario("b", 1, {{ConnectStep{}}, {ReconnectStep{}}})).sends);
 }
 
+TEST(CheckNotes, ATrialOfASearchHasItsOwn) {
+  const auto plan = read_plan({"plan.yaml",
+                               R"(
+name: searched
+target: ws://127.0.0.1:1/
+scenarios: {visitor: {script: [connect, listen]}}
+stages: [{name: setup, users: 5, over: 1s}]
+search: {raise: users, from: 10, to: 20, keep: [response_time p99 < 1s, failed_connections == 0]}
+)",
+                               {},
+                               ""});
+  ASSERT_TRUE(plan);
+  const std::string text = render_check(*plan, facts());
+  EXPECT_THAT(text, HasSubstr("in a trial, 'response_time p99 < 1s' will have no samples"));
+  EXPECT_EQ(text.find("failed_connections == 0' will have"), std::string::npos);
+}
+
 TEST(CheckNotes, APlanThatMeansWhatItSaysHasNone) {
   Plan plan = c1000k();
   plan.thresholds.pop_back();

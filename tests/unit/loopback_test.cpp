@@ -133,6 +133,13 @@ TEST(Loopback, TheHotPathAllocatesNothing) {
       R"({request: {text: "${user} ${sequence} ${now_us}", reply: {text: "${user} ${sequence} ${now_us}"}}})");
 }
 
+TEST(Loopback, ValuesThatAreKeptAllocateNothing) {
+  expect_no_allocation(
+      R"({request: {text: '{"id":"${user}"}', set: {id: {json: /id}, first: {regex: '"id":"(.)'}}}},
+         {set: {both: "${id} ${first}"}},
+         {request: {text: "${both}", reply: {text: "${id} ${first}"}}})");
+}
+
 TEST(Loopback, RepliesByJsonAndExpressionAllocateNothingEither) {
   expect_no_allocation(
       R"({request: {text: '{"id":"${user}","n":${sequence}}', reply: {json: {/id: "${user}", /n: "${sequence}"}}}},
