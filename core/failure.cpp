@@ -134,7 +134,8 @@ std::string describe_timeout(const Failure& failure) {
 }
 
 std::string describe_no_pong(std::uint32_t ms) {
-  return ms % 1000 == 0 ? fmt::format("no pong in {} s", ms / 1000) : fmt::format("no pong in {} ms", ms);
+  return ms % 1000 == 0 ? fmt::format("dead peer, no pong in {} s", ms / 1000)
+                        : fmt::format("dead peer, no pong in {} ms", ms);
 }
 
 std::string describe_status(std::uint32_t status) {

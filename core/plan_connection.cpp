@@ -26,7 +26,7 @@ KeepAlive read_keep_alive(Reader& reader, const YamlNode& node) {
     return ping;
   }
   if (!reader.is_map(node, what, "{interval: 20s, timeout: 10s}")) return ping;
-  Fields fields(reader, node, kPingKeys, what);
+  Fields fields(reader, node, kKeepAliveKeys, what);
   if (const YamlNode* interval = fields.need("interval", "interval: 20s"))
     ping.interval_ns = read_interval(reader, *interval, fields.what("interval"));
   ping.timeout_ns = ping.interval_ns;

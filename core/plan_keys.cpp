@@ -63,7 +63,9 @@ constexpr Names<2> kObserve{"name", "port"};
 
 constexpr Names<3> kObserveLater{"pid", "host", "url"};
 
-constexpr Names<2> kPing{"interval", "timeout"};
+constexpr Names<2> kKeepAlive{"interval", "timeout"};
+
+constexpr Names<1> kPing{"timeout"};
 
 constexpr Names<1> kOnClose{"reconnect"};
 
@@ -104,7 +106,8 @@ constinit const KeyTable kThinkKeys{"'think'", kThink, {}};
 constinit const KeyTable kRepeatKeys{"'repeat'", kRepeat, {}};
 constinit const KeyTable kCloseKeys{"'close'", kClose, {}};
 constinit const KeyTable kObserveKeys{"an item of 'observe'", kObserve, kObserveLater};
-constinit const KeyTable kPingKeys{"'ping' of 'connection'", kPing, {}};
+constinit const KeyTable kKeepAliveKeys{"'ping' of 'connection'", kKeepAlive, {}};
+constinit const KeyTable kPingKeys{"'ping'", kPing, {}};
 constinit const KeyTable kOnCloseKeys{"'on_close'", kOnClose, {}};
 constinit const KeyTable kBackoffKeys{"'reconnect' of 'on_close'", kBackoff, {}};
 constinit const KeyTable kArrivalsKeys{"'arrivals'", kArrivals, {}};
@@ -117,11 +120,11 @@ constinit const KeyTable kSearchKeys{"'search'", kSearch, {}};
 
 std::span<const KeyTable* const> key_tables() noexcept {
   static constexpr auto kAll = std::to_array<const KeyTable*>({
-      &kPlanKeys,      &kConnectionKeys, &kFeedKeys,       &kTlsKeys,     &kScenarioKeys, &kStageKeys,
-      &kSteps,         &kConnectKeys,    &kSendKeys,       &kRequestKeys, &kReplyKeys,    &kListenKeys,
-      &kThinkKeys,     &kRepeatKeys,     &kCloseKeys,      &kObserveKeys, &kPingKeys,     &kOnCloseKeys,
-      &kBackoffKeys,   &kArrivalsKeys,   &kDisconnectKeys, &kExpectKeys,  &kCaptureKeys,  &kBranchKeys,
-      &kReconnectKeys, &kSearchKeys,
+      &kPlanKeys,    &kConnectionKeys, &kFeedKeys,     &kTlsKeys,        &kScenarioKeys,  &kStageKeys,
+      &kSteps,       &kConnectKeys,    &kSendKeys,     &kRequestKeys,    &kReplyKeys,     &kListenKeys,
+      &kThinkKeys,   &kRepeatKeys,     &kCloseKeys,    &kObserveKeys,    &kKeepAliveKeys, &kPingKeys,
+      &kOnCloseKeys, &kBackoffKeys,    &kArrivalsKeys, &kDisconnectKeys, &kExpectKeys,    &kCaptureKeys,
+      &kBranchKeys,  &kReconnectKeys,  &kSearchKeys,
   });
   return kAll;
 }

@@ -19,7 +19,7 @@ extern const KeyTable kPlanKeys;
 extern const KeyTable kConnectionKeys;
 extern const KeyTable kFeedKeys;
 extern const KeyTable kTlsKeys;
-extern const KeyTable kPingKeys;
+extern const KeyTable kKeepAliveKeys;
 extern const KeyTable kScenarioKeys;
 extern const KeyTable kOnCloseKeys;
 extern const KeyTable kBackoffKeys;

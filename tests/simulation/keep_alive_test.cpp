@@ -53,7 +53,7 @@ TEST(Simulation, ADeadPeerIsFoundByItsMissingPong) {
     std::uint64_t dead = 0;
     for (const FailureTotal& failure : run.aggregate().failures()) {
       if (failure.failure.cause == Cause::timeout) continue;  // of attempts while it was frozen
-      EXPECT_EQ(describe(failure.failure), "no pong in 2 s");
+      EXPECT_EQ(describe(failure.failure), "dead peer, no pong in 2 s");
       EXPECT_FALSE(is_ours(failure.failure));
       dead += failure.count;
       EXPECT_GE(failure.first_us, 32'000'000);
@@ -71,7 +71,7 @@ TEST(Simulation, ATimeoutAsLongAsTheIntervalFindsDeadPeersToo) {
   run.run();
   EXPECT_EQ(run.count(Counter::lost), 200U);
   for (const FailureTotal& failure : run.aggregate().failures()) {
-    EXPECT_EQ(describe(failure.failure), "no pong in 5 s");
+    EXPECT_EQ(describe(failure.failure), "dead peer, no pong in 5 s");
     EXPECT_LE(failure.last_us, 40'200'000);
   }
 }
