@@ -132,6 +132,29 @@ stages:
   }
 }
 
+// P053: fast attempts at a port that is down connect to themselves now and then. Such a one is closed, counts
+// as refused, and is tried again like any other.
+TEST(Simulation, P053WhoeverReachesItsOwnPortIsRefusedAndTriesAgain) {
+  Faults faults;
+  faults.refuse = 0.8;
+  faults.connect_to_self = 0.5;
+  Simulation run{members("{backoff: 10ms, attempts: 1000}", "50", "10s"), {.agents = 2, .faults = faults}};
+  run.run();
+  EXPECT_EQ(run.count(Counter::opened), 50U);
+  EXPECT_EQ(run.world().handshakes(), 50U);
+  EXPECT_EQ(run.count(Counter::gave_up), 0U);
+  std::uint64_t to_self = 0, all = 0;
+  for (const FailureTotal& failure : run.aggregate().failures()) {
+    EXPECT_FALSE(is_ours(failure.failure));
+    all += failure.count;
+    if (failure.failure.cause != Cause::self_connect) continue;
+    EXPECT_EQ(describe(failure.failure), "refused (connected to its own port)");
+    to_self += failure.count;
+  }
+  EXPECT_EQ(all, run.count(Counter::failed));
+  EXPECT_GT(to_self, all / 3);
+}
+
 TEST(Simulation, NobodyComesBackWithoutOnClose) {
   constexpr const char* kPlan = R"(
 name: plain

@@ -172,7 +172,7 @@ Connection& World::add(SimulatedNetwork& network, SocketToken token) {
   }
   at(now_ns_ + 2 * delay_ns(), [&made] {
     if (made.gone) return;
-    if (made.refuse) made.error = ECONNREFUSED;
+    if (made.refuse) made.error = made.to_self ? ELOOP : ECONNREFUSED;
     made.established = !made.refuse;
     made.network->tell(made, made.refuse, true);
   });
@@ -186,6 +186,7 @@ void World::decide_fate(Connection& c) {
   c.one_byte = happens(faults_.one_byte_reads);
   c.short_writes = happens(faults_.short_writes);
   c.mute = happens(faults_.mute_on_close);
+  c.to_self = c.refuse && faults_.connect_to_self > 0 && happens(faults_.connect_to_self);
   c.no_buffer = faults_.no_buffer > 0 && happens(faults_.no_buffer);
   if (happens(faults_.reset_mid_frame)) c.replies_to_reset = static_cast<int>(random_.between(0, 5));
   if (happens(faults_.close_1011)) c.replies_to_close = static_cast<int>(random_.between(0, 5));

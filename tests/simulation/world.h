@@ -22,8 +22,9 @@ namespace onrush::simulation {
 
 /// How likely each misfortune is for a connection, 0 to 1.
 struct Faults {
-  double refuse = 0;  ///< ECONNREFUSED
-  double silent = 0;  ///< accepts and never answers the upgrade
+  double refuse = 0;           ///< ECONNREFUSED
+  double connect_to_self = 0;  ///< of the refused ones, those that reach their own port instead
+  double silent = 0;           ///< accepts and never answers the upgrade
   double status_503 = 0;
   double reset_mid_frame = 0;  ///< RST in the middle of one of its replies
   double one_byte_reads = 0;   ///< every read of the client gives one byte
@@ -56,7 +57,7 @@ struct Connection {
   std::string from_client;    ///< arrived, not taken apart
   bool upgraded = false;
   bool refuse = false, silent = false, refuse_upgrade = false, one_byte = false, short_writes = false,
-       mute = false, no_buffer = false;
+       mute = false, no_buffer = false, to_self = false;
   int replies_to_reset = -1;  ///< how many replies come before the fault; -1 = never
   int replies_to_close = -1;
   std::unique_ptr<SecureEnd> secure;  ///< none: plain
