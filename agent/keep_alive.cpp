@@ -49,8 +49,7 @@ std::optional<SlotIndex> KeepAliveRound::next_answer(std::int64_t now_ns) noexce
 }
 
 std::optional<SlotIndex> KeepAliveRound::next_ping(std::int64_t now_ns) noexcept {
-  // An answer that is overdue is looked at before its slot is pinged again.
-  if (due_ns(pinged_) > now_ns || pinged_ - checked_ >= slots_) return std::nullopt;
+  if (due_ns(pinged_) > now_ns) return std::nullopt;
   return slot_of(pinged_++);
 }
 

@@ -36,7 +36,7 @@ void Worker::keep_alive() {
 bool Worker::ping_due(SlotIndex slot) {
   if (slot > slab_.touched()) return false;
   Session& session = slab_.at(slot);
-  // One after the other: a worker that is late must not make a peer late that has answered nothing yet.
+  // One after the other: a ping without an answer keeps its time, so that it is found overdue.
   if (!is_open(session.state) || keep_alive_.sent_ns(slot) != 0) return false;
   now_ns_ = network_.now_ns();
   keep_alive_.sent_ns(slot) = now_ns_;
@@ -53,7 +53,7 @@ void Worker::answer_due(SlotIndex slot) {
   Session& session = slab_.at(slot);
   if (!is_open(session.state) || session.has(kUnread)) return;
   const std::int64_t waited_ns = now_ns_ - keep_alive_.sent_ns(slot);
-  if (waited_ns < keep_alive_.timeout_ns()) return;  // sent late: it has another interval
+  if (waited_ns < keep_alive_.timeout_ns()) return;  // sent late, or the next one: it has its time
   constexpr std::int64_t kMs = 1'000'000;
   lose_connection(session, {Phase::open, Cause::no_pong,
                             static_cast<std::uint32_t>((keep_alive_.timeout_ns() + kMs / 2) / kMs)});

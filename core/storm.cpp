@@ -14,7 +14,9 @@ bool anybody_returns(const Plan& plan) {
 std::vector<std::uint32_t> beginnings(const Aggregate& aggregate) {
   std::vector<std::uint32_t> stages;
   for (std::uint32_t i = 0; i < aggregate.stages().size(); ++i)
-    if (!aggregate.stages()[i].cuts.empty() && aggregate.spans()[i].began_us) stages.push_back(i);
+    if (!aggregate.stages()[i].cuts.empty() &&
+        (aggregate.spans()[i].began_us || at(aggregate.counters_of_stage(i), Counter::disconnected) > 0))
+      stages.push_back(i);
   if (!stages.empty() || !anybody_returns(aggregate.plan())) return stages;
   for (std::uint32_t i = 0; i < aggregate.stages().size() && stages.empty(); ++i)
     if (at(aggregate.counters_of_stage(i), Counter::lost) > 0) stages.push_back(i);
