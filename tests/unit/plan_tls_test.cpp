@@ -89,7 +89,7 @@ TEST(PlanTls, AKeyMustBeTheCertificatesAndWithoutAPassphrase) {
               HasSubstr("t.yaml:4:36: 'key' in 'tls' in 'connection': 'own.key' is not the key"));
   EXPECT_THAT(with(own.pem()), HasSubstr("holds a certificate and no key; are the two files swapped?"));
   EXPECT_THAT(with(""), HasSubstr("holds no private key"));
-  EXPECT_THAT(with(own.key_pem().substr(0, 100)), HasSubstr("holds no private key"));
+  EXPECT_THAT(with(own.key_pem().substr(0, 100)), HasSubstr("cannot be read; is it cut off?"));
   EXPECT_THAT(with("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"),
               HasSubstr("cannot be read"));
   BIO* memory = BIO_new(BIO_s_mem());
