@@ -94,7 +94,7 @@ def maps_of_steps(steps):
         if isinstance(step, dict):
             yield "step", step
             (name, options), = step.items()
-            if isinstance(options, dict):
+            if isinstance(options, dict) and name != "set":  # whose keys are the user's own names
                 yield name, options
                 yield from maps_of_steps(options.get("do", []))
             for branch in options if name == "choose" else []:
