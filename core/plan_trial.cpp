@@ -19,6 +19,8 @@ bool is_of_connecting(const Subject& subject) {
            *figure == Figure::connect_rate || *figure == Figure::connect_pace;
   switch (std::get<TimeStatistic>(subject).time) {
     case Time::tcp_connect:
+    case Time::tls:
+    case Time::tls_resumed:
     case Time::upgrade:
     case Time::handshake:
     case Time::failed_handshake:

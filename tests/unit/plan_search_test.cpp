@@ -98,6 +98,11 @@ TEST(PlanSearch, ALoadMakesThePlanThatTrial) {
   EXPECT_EQ(plan.abort[0].text, "failed_connections > 50%");
 }
 
+TEST(PlanSearch, JudgesTheTimeOfTlsWhereUsersConnect) {
+  const Plan plan = good(kHead + "search: {raise: users, from: 1, to: 2, keep: [tls_time p99 < 1s]}");
+  EXPECT_EQ(plan.thresholds.at(0).stage, "");
+}
+
 TEST(PlanSearch, RaisesOneScenarioBesideOthers) {
   const Plan plan = good(kHead + R"(
 search:
