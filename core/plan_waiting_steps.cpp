@@ -51,6 +51,7 @@ LogStep read_log(const StepContext& context, const YamlNode& name, const YamlNod
 
 ReconnectStep read_reconnect(const StepContext& context, const YamlNode& name, const YamlNode& value) {
   ReconnectStep step;
+  step.connect.timeout_ns = 0;  // the connection's, unless it states its own
   Reader& reader = context.reader;
   const std::string what = context.within(name);
   if (!given(value) || !reader.is_map(value, what, "{by: rst}")) return step;

@@ -139,6 +139,8 @@ void give_timeout(Steps& steps, std::int64_t timeout_ns) {
   for (Step& step : steps) {
     if (auto* connect = std::get_if<ConnectStep>(&step.what); connect != nullptr && connect->timeout_ns == 0)
       connect->timeout_ns = timeout_ns;
+    if (auto* reconnect = std::get_if<ReconnectStep>(&step.what))
+      if (reconnect->connect.timeout_ns == 0) reconnect->connect.timeout_ns = timeout_ns;
     if (auto* repeat = std::get_if<RepeatStep>(&step.what)) give_timeout(repeat->body, timeout_ns);
     if (auto* choose = std::get_if<ChooseStep>(&step.what))
       for (ChooseStep::Branch& branch : choose->branches) give_timeout(branch.body, timeout_ns);

@@ -150,6 +150,29 @@ TEST(Steps, P020StrayPongsAreNotMatchedToOurPings) {
   EXPECT_EQ(describe(Failure{Phase::open, Cause::timeout, 200}), "no pong in 200 ms");
 }
 
+TEST(Steps, WhatThePlanCutsShortIsNoFailedWait) {
+  for (const char* step : {"ping", "expect", "{request: {text: a}}"})
+    for (const char* by : {"rst", "close"}) {
+      SCOPED_TRACE(step);
+      Simulation run{fmt::format(R"(
+name: cut
+target: ws://127.0.0.1:80/stray-pongs
+scenarios:
+  user: {{script: [connect, {}]}}
+stages:
+  - {{name: up, users: 20, over: 1s}}
+  - {{name: cut, disconnect: {{share: 100%, by: {}}}, for: 3s}}
+)",
+                                 step, by),
+                     {}};
+      run.run();
+      EXPECT_EQ(run.count(Counter::disconnected), 20U);
+      EXPECT_EQ(run.count(Counter::pings) + run.count(Counter::expectations) + run.count(Counter::requests),
+                0U);
+      EXPECT_EQ(run.count(Counter::lost), 0U);
+    }
+}
+
 TEST(Steps, ReconnectEndsTheConnectionAndMakesTheNextAtOnce) {
   for (const char* step :
        {"reconnect", "{reconnect: {by: rst}}", "{reconnect: {code: 4001, reason: again}}"}) {
