@@ -71,7 +71,7 @@ def test_users_talk_over_tls_with_a_server_that_the_plans_ca_has_signed(tmp_path
     assert found["counts"]["requests"] == 80
     assert found["times"]["tls_time"]["count"] == 40
     assert found["times"]["tls_resumed_time"]["count"] == 20  # each user's second connection
-    assert found["warnings"] == []
+    assert not [warning for warning in found["warnings"] if "certificate" in warning], found["warnings"]
     assert "not verified" not in process.printed()
 
 
