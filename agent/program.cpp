@@ -10,6 +10,9 @@
 namespace onrush {
 namespace {
 
+// What a GraphQL message carries stands in its payload.
+constexpr const char* kPayload = "/payload";
+
 Expected<std::optional<JsonPointer>, std::string> pointer_of(const std::string& text, bool absent) {
   if (absent) return std::optional<JsonPointer>{};
   auto parsed = JsonPointer::parse(text);
@@ -17,13 +20,20 @@ Expected<std::optional<JsonPointer>, std::string> pointer_of(const std::string& 
   return std::optional<JsonPointer>{std::move(*parsed)};
 }
 
+/// The JSON members by which the step knows what it waits for, or nullptr.
+const JsonReply* json_of(const ProgramStep& step) {
+  if (step.awaited != nullptr) return std::get_if<JsonReply>(step.awaited);
+  const auto* operate = std::get_if<OperateStep>(&step.instruction.step->what);
+  return operate != nullptr && operate->event ? &*operate->event : nullptr;
+}
+
 // Pointers of a plan were checked by its parser; the error is for plans made otherwise.
-std::optional<std::string> take_pointers(ProgramStep& out) {
+std::optional<std::string> take_pointers(ProgramStep& out, const std::string& base) {
   const Step* step = out.instruction.step;
   if (step == nullptr) return std::nullopt;
   std::string mistake;
   const auto take = [&](std::optional<JsonPointer>& into, const std::string& text, bool absent) {
-    auto pointer = pointer_of(text, absent);
+    auto pointer = pointer_of(base + text, absent);
     if (pointer)
       into = std::move(*pointer);
     else
@@ -33,15 +43,17 @@ std::optional<std::string> take_pointers(ProgramStep& out) {
     take(out.listen.sequence, listen->sequence, listen->sequence.empty());
     take(out.listen.batch_sent, listen->batch_sent, listen->batch_sent.empty());
     take(out.listen.sent, listen->sent, listen->sent.empty());
-  } else if (out.awaited != nullptr) {
+  } else if (const JsonReply* json = json_of(out)) {
     for (CaptureSource& source : out.set)
       if (source.pointer != nullptr) take(source.json, *source.pointer, false);
-    if (const auto* json = std::get_if<JsonReply>(out.awaited))
-      for (const JsonReply::Member& member : json->members) {
-        std::optional<JsonPointer> pointer;
-        take(pointer, member.pointer, false);
-        if (pointer) out.reply.push_back(std::move(*pointer));
-      }
+    for (const JsonReply::Member& member : json->members) {
+      std::optional<JsonPointer> pointer;
+      take(pointer, member.pointer, false);
+      if (pointer) out.reply.push_back(std::move(*pointer));
+    }
+  } else {
+    for (CaptureSource& source : out.set)
+      if (source.pointer != nullptr) take(source.json, *source.pointer, false);
   }
   if (mistake.empty()) return std::nullopt;
   return mistake;
@@ -71,10 +83,13 @@ void take_wait(ProgramStep& out) {
     take_captures(set->set, out);
   } else if (const auto* ping = std::get_if<PingStep>(&out.instruction.step->what)) {
     out.timeout_ns = ping->timeout_ns;
+  } else if (const auto* operate = std::get_if<OperateStep>(&out.instruction.step->what)) {
+    out.timeout_ns = operate->timeout_ns;
   }
 }
 
-Expected<std::vector<ProgramStep>, std::string> compile_steps(const Scenario& scenario) {
+Expected<std::vector<ProgramStep>, std::string> compile_steps(const Scenario& scenario,
+                                                              const std::string& base) {
   const Script script = compile(scenario);
   if (script.size() > std::numeric_limits<std::uint16_t>::max())
     return Unexpected{
@@ -92,7 +107,7 @@ Expected<std::vector<ProgramStep>, std::string> compile_steps(const Scenario& sc
     } else if (instruction.op == Op::repeat_end && !pacing.empty() && pacing.back() == instruction.depth) {
       pacing.pop_back();
     }
-    if (const auto mistake = take_pointers(step))
+    if (const auto mistake = take_pointers(step, base))
       return Unexpected{fmt::format("scenario '{}': {}", scenario.name, *mistake)};
     steps.push_back(std::move(step));
   }
@@ -122,9 +137,9 @@ Expected<std::unique_ptr<const Program>, std::string> Program::make(Plan plan, c
                                                                     const PlanFiles& files) {
   ArrivalMix mix{plan};
   std::unique_ptr<Program> program{
-      new Program{std::move(plan), target, {}, {}, {}, {}, {}, {}, 0, std::move(mix)}};
+      new Program{std::move(plan), target, {}, {}, {}, {}, {}, {}, 0, 0, std::move(mix)}};
   for (const Scenario& scenario : program->plan.scenarios) {
-    auto steps = compile_steps(scenario);
+    auto steps = compile_steps(scenario, program->plan.connection.graphql ? kPayload : "");
     if (!steps) return Unexpected{steps.error()};
     for (ProgramStep& step : *steps) {
       if (step.instruction.op != Op::connect) continue;
@@ -132,6 +147,11 @@ Expected<std::unique_ptr<const Program>, std::string> Program::make(Plan plan, c
       step.head = static_cast<std::uint32_t>(program->heads.size());
       program->heads.emplace_back(program->plan.connection.upgrade, connect.upgrade);
     }
+    for (const ProgramStep& step : *steps)
+      if (step.instruction.op == Op::subscribe)
+        program->subscriptions = std::max<std::size_t>(
+            program->subscriptions,
+            std::get<SubscribeStep>(step.instruction.step->what).place + std::size_t{1});
     program->scripts.push_back(std::move(*steps));
   }
   for (const Feed& feed : program->plan.data) {

@@ -41,10 +41,10 @@ struct ProgramStep {
   Instruction instruction;
   std::uint8_t due_depth = 0;  ///< paced: the repeat that sets its due time
   ListenFields listen;
-  std::vector<JsonPointer> reply;  ///< of its JSON members
+  std::vector<JsonPointer> reply;  ///< of its JSON members; of an event /payload stands before them
   std::vector<CaptureSource> set;
   const Reply* awaited = nullptr;  ///< request, expect: in the plan
-  std::int64_t timeout_ns = 0;     ///< request, expect, ping
+  std::int64_t timeout_ns = 0;     ///< request, expect, ping, operate
   std::uint32_t head = 0;          ///< connect: its place in Program::heads
 };
 
@@ -57,6 +57,7 @@ struct Program {
   std::vector<StageTimeline> stages;
   std::vector<std::uint64_t> user_bases;  ///< by scenario
   std::vector<std::uint64_t> user_peaks;  ///< by scenario
+  std::size_t subscriptions = 0;          ///< GraphQL: that a script names at most
   std::uint64_t all_users = 0;            ///< sum of user_peaks: arrivals are numbered after them
   ArrivalMix mix;
 

@@ -49,6 +49,8 @@ Worker::Worker(const Program& program, const WorkerSettings& settings, PortAlloc
   }
   for (const StageTimeline& stage : program.stages)
     if (!stage.cuts.empty()) away_.resize(settings.capacity + 1);
+  if (program.plan.connection.graphql)
+    graphql_ = std::make_unique<GraphqlUsers>(settings.capacity, program.subscriptions);
   for (std::string* text : {&text_, &reply_text_, &frame_, &pong_, &pongs_}) text->reserve(4096);
   unread_.reserve(1024);
   reading_.reserve(1024);
@@ -107,6 +109,12 @@ void Worker::timer_due(Session& session) {
                                                              : Phase::upgrade;
       return attempt_failed(session, {phase, Cause::timeout, milliseconds(due_ns - session.begun_ns)});
     }
+    case State::acknowledging: {
+      // Which of the two deadlines it was: the ack's own, or that of the whole attempt.
+      const bool own = due_ns == session.times.sent_ns + program_.plan.connection.graphql->ack_timeout_ns;
+      const std::int64_t since_ns = own ? session.times.sent_ns : session.begun_ns;
+      return attempt_failed(session, {Phase::ack, Cause::timeout, milliseconds(due_ns - since_ns)});
+    }
     case State::thinking:
     case State::pacing: return run(session, due_ns);
     case State::awaiting_reply:
@@ -114,6 +122,7 @@ void Worker::timer_due(Session& session) {
       const ProgramStep& step = step_of(session);
       note_failure(session,
                    {wait_of(step.instruction.op).phase, Cause::timeout, milliseconds(step.timeout_ns)});
+      if (step.instruction.op == Op::operate && !give_up_operation(session)) return;
       [[fallthrough]];
     }
     case State::listening:
@@ -236,7 +245,7 @@ Worker::Held Worker::held() const noexcept {
 
 void Worker::set_state(Session& session, State state) noexcept {
   const auto gauge = [this](State s) -> std::uint32_t* {
-    if (s >= State::connecting && s <= State::upgrading) return &opening_;
+    if (s >= State::connecting && s <= State::acknowledging) return &opening_;
     if (s == State::closing) return &closing_;
     return is_open(s) ? &open_ : nullptr;
   };

@@ -19,6 +19,7 @@
 // worker_listen.cpp: broadcasts
 // worker_script.cpp: steps
 // worker_steps.cpp: expectations, pings, log lines
+// worker_graphql.cpp, worker_graphql_steps.cpp: GraphQL
 // worker_feeds.cpp: rows of data
 // worker_send.cpp: frames out
 // worker_ping.cpp: keep-alive pings
@@ -31,6 +32,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +40,7 @@
 #include "agent/buffer_pool.h"
 #include "agent/captures.h"
 #include "agent/feed_rows.h"
+#include "agent/graphql_users.h"
 #include "agent/keep_alive.h"
 #include "agent/network.h"
 #include "agent/port_allocator.h"
@@ -175,6 +178,7 @@ class Worker {
   void upgrade_received(Session& session, std::span<const std::uint8_t> bytes);
   void head_received(Session& session, std::string_view head, std::span<const std::uint8_t> rest);
   void opened(Session& session);
+  void session_open(Session& session);
   void attempt_failed(Session& session, const Failure& failure, std::string_view sample = {});
   [[nodiscard]] KeyText key_of(const Session& session) const noexcept;
 
@@ -215,6 +219,7 @@ class Worker {
   [[nodiscard]] bool is_reply(Session& session, std::span<const std::uint8_t> payload, bool complete);
   [[nodiscard]] bool is_equal(const Session& session, const Template& wanted, std::string_view text);
   void replied(Session& session);
+  void step_failed(Session& session);
   void stream_ended(Session& session, Cause cause, std::uint32_t detail, std::string_view sample = {});
   [[nodiscard]] Cause end_of_tcp(const Session& session) const noexcept;
   [[nodiscard]] Partial& partial_of(Session& session);
@@ -230,6 +235,33 @@ class Worker {
   [[nodiscard]] TemplateValues values_of(const Session& session) noexcept;
   [[nodiscard]] bool take_rows(const Session& session, std::uint64_t user, bool arrival);
   void without_row(const Session& session, std::uint32_t feed);
+
+  // worker_graphql.cpp
+  void begin_graphql(Session& session, std::size_t chosen);
+  [[nodiscard]] bool send_graphql(Session& session);
+  [[nodiscard]] bool send_graphql(Session& session, GraphqlType type, std::uint32_t id);
+  void graphql_received(Session& session, Opcode opcode, std::span<const std::uint8_t> payload,
+                        bool complete);
+  void acknowledged(Session& session);
+  void graphql_ping_received(Session& session, std::string_view payload);
+  void graphql_fault(Session& session, const Failure& failure, std::span<const std::uint8_t> message);
+  void note_graphql_errors(Session& session, const Failure& failure, std::span<const std::uint8_t> message);
+  void result_received(Session& session, const GraphqlMessage& message,
+                       std::span<const std::uint8_t> payload);
+  void event_received(Session& session, std::size_t place, bool has_errors,
+                      std::span<const std::uint8_t> payload);
+  [[nodiscard]] bool is_event(Session& session, const OperateStep& step);
+  void operation_refused(Session& session, std::uint32_t id, std::span<const std::uint8_t> payload);
+  void operation_complete(Session& session, const GraphqlMessage& message,
+                          std::span<const std::uint8_t> payload);
+  void operation_replied(Session& session);
+
+  // worker_graphql_steps.cpp
+  [[nodiscard]] bool run_graphql(Session& session, const ProgramStep& step, std::int64_t& ready_ns);
+  [[nodiscard]] bool send_operation(Session& session, const GraphqlPayload& payload, std::uint32_t id);
+  [[nodiscard]] bool end_subscription(Session& session, std::size_t place);
+  [[nodiscard]] bool give_up_operation(Session& session);
+  [[nodiscard]] bool say_goodbye(Session& session);
 
   // worker_script.cpp
   void run(Session& session, std::int64_t ready_ns);
@@ -312,6 +344,7 @@ class Worker {
   StageShare stages_;
   JsonReader json_;
   Captures captures_;
+  std::unique_ptr<GraphqlUsers> graphql_;  ///< nullptr unless the plan speaks it
   BufferPool<Unsent> unsent_;
   BufferPool<Partial> partial_;
   FeedRows feed_rows_;

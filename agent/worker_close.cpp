@@ -15,6 +15,7 @@ void Worker::end_session(Session& session) {
     case State::connecting: return attempt_failed(session, {Phase::connect, Cause::cancelled, 0});
     case State::securing: return attempt_failed(session, {Phase::tls, Cause::cancelled, 0});
     case State::upgrading: return attempt_failed(session, {Phase::upgrade, Cause::cancelled, 0});
+    case State::acknowledging: return attempt_failed(session, {Phase::ack, Cause::cancelled, 0});
     case State::closing: return;
     default: break;
   }
@@ -41,11 +42,13 @@ void Worker::begin_close(Session& session, std::uint16_t code, std::string_view 
   leave_step(session);
   set_state(session, State::closing);
   timers_.arm(session, now_ns_ + kCloseWait_ns);
+  if (graphql_ != nullptr && !session.has(kDeaf) && !say_goodbye(session)) return;
   [[maybe_unused]] const bool alive = send_close(session, code, reason);
 }
 
 // The peer broke the protocol: it is told so (RFC 6455 section 7.1.7), and nothing more of it is looked at.
 void Worker::fail_connection(Session& session, const FrameError& error) {
+  if (session.state == State::acknowledging) return attempt_failed(session, {Phase::ack, error.cause, 0});
   if (session.state == State::closing) {
     note_failure(session, {Phase::close, error.cause, 0});
     return connection_ended(session);

@@ -170,18 +170,25 @@ void Worker::upgrade_received(Session& session, std::span<const std::uint8_t> by
 
 void Worker::head_received(Session& session, std::string_view head, std::span<const std::uint8_t> rest) {
   const KeyText key = key_of(session);
-  const HandshakeVerdict verdict =
-      check_response(head, text_of(key), {program_.heads[step_of(session).head].subprotocols()});
+  const HandshakeVerdict verdict = check_response(
+      head, text_of(key), {program_.heads[step_of(session).head].subprotocols(), graphql_ != nullptr});
   if (verdict.failure.cause != Cause::none) return attempt_failed(session, verdict.failure, verdict.sample);
   partial_.give_back(session.partial);
   const SocketToken token = token_of(session);
   const int descriptor = session.fd;
-  opened(session);
+  if (graphql_ == nullptr)
+    opened(session);
+  else
+    begin_graphql(session, verdict.subprotocol);
   if (!rest.empty() && still(session, token, descriptor)) frames_received(session, rest);
 }
 
 void Worker::opened(Session& session) {
   recorder_.time(session.scenario, Time::upgrade, now_ns_ - session.times.sent_ns);
+  session_open(session);
+}
+
+void Worker::session_open(Session& session) {
   recorder_.time(session.scenario, Time::handshake, now_ns_ - session.begun_ns);
   count(session, Counter::opened);
   attempt_ended(session, true);

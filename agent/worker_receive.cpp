@@ -36,7 +36,8 @@ void Worker::readable(Session& session, bool ended) {
 
 void Worker::received(Session& session, std::span<const std::uint8_t> bytes) {
   if (session.state == State::upgrading) return upgrade_received(session, bytes);
-  if (is_open(session.state) || session.state == State::closing) frames_received(session, bytes);
+  if (is_open(session.state) || session.state == State::closing || session.state == State::acknowledging)
+    frames_received(session, bytes);
 }
 
 // Over TLS a close_notify would have come first.
@@ -49,6 +50,7 @@ void Worker::stream_ended(Session& session, Cause cause, std::uint32_t detail, s
     case State::connecting: return attempt_failed(session, {Phase::connect, cause, detail}, sample);
     case State::securing: return attempt_failed(session, {Phase::tls, cause, detail}, sample);
     case State::upgrading: return attempt_failed(session, {Phase::upgrade, cause, detail}, sample);
+    case State::acknowledging: return attempt_failed(session, {Phase::ack, cause, detail}, sample);
     case State::closing: return connection_ended(session);
     default: return lose_connection(session, {Phase::open, cause, detail}, sample);
   }
@@ -102,7 +104,8 @@ void Worker::control_complete(Session& session, Opcode opcode, std::span<const s
   if (opcode == Opcode::close) return close_received(session, payload);
   if (opcode == Opcode::pong && is_keep_alive_pong(session, payload)) return;
   if (opcode == Opcode::pong && session.state == State::awaiting_pong) return pong_received(session, payload);
-  if (opcode != Opcode::ping || !is_open(session.state)) return;  // a stray pong means nothing
+  if (opcode != Opcode::ping || !(is_open(session.state) || session.state == State::acknowledging))
+    return;  // a stray pong means nothing
   pong_.assign(text_of(payload));
   if (session.unsent == 0) encode_frame(Opcode::pong, payload, random_.next_32(), pongs_);
   pong_owed_ = true;
@@ -112,6 +115,8 @@ void Worker::close_received(Session& session, std::span<const std::uint8_t> payl
   const ClosePayload close = parse_close(payload);
   if (close.error.cause != Cause::none) return fail_connection(session, close.error);
   if (session.state == State::closing) return connection_ended(session);
+  if (session.state == State::acknowledging)
+    return attempt_failed(session, {Phase::ack, Cause::peer_close, close.code}, close.reason);
   note_failure(session, {Phase::open, Cause::peer_close, close.code}, close.reason);
   session.set(kLost);
   session.set(kDeaf);
@@ -121,6 +126,7 @@ void Worker::close_received(Session& session, std::span<const std::uint8_t> payl
 }
 
 bool Worker::wants_content(const Session& session) const noexcept {
+  if (graphql_ != nullptr) return session.state != State::closing;
   if (session.state == State::listening) return step_of(session).listen.any() || settings_.echoes;
   if (session.state != State::awaiting_reply) return false;
   const ProgramStep& step = step_of(session);
@@ -149,6 +155,10 @@ void Worker::data_received(Session& session, const FramePiece& piece) {
 void Worker::message_received(Session& session, Opcode opcode, std::span<const std::uint8_t> payload,
                               bool complete) {
   count(session, Counter::messages_received);
+  if (graphql_ != nullptr) {
+    if (session.state != State::closing) graphql_received(session, opcode, payload, complete);
+    return;
+  }
   if (session.state == State::listening) {
     if (settings_.echoes && !send_echo(session, opcode, payload)) return;
     return broadcast_received(session, payload, complete);
@@ -189,10 +199,18 @@ bool Worker::is_equal(const Session& session, const Template& wanted, std::strin
   return text == reply_text_;
 }
 
+// The step's reply will not come, and the connection goes on.
+void Worker::step_failed(Session& session) {
+  leave_step(session);
+  set_state(session, State::pacing);
+  ++session.step;
+  run(session, now_ns_);
+}
+
 void Worker::replied(Session& session) {
   const Instruction& instruction = step_of(session).instruction;
   const Wait& wait = wait_of(instruction.op);
-  const bool request = instruction.op == Op::request;
+  const bool request = instruction.op == Op::request || instruction.op == Op::operate;
   count(session, wait.all);
   recorder_.time(session.scenario, wait.time,
                  now_ns_ - (request ? session.times.sent_ns : session.times.due_ns));

@@ -44,8 +44,8 @@ void Worker::run(Session& session, std::int64_t ready_ns) {
 // False if the session waits or has ended.
 bool Worker::run_step(Session& session, const ProgramStep& step, std::int64_t& ready_ns) {
   const Op op = step.instruction.op;
-  const bool talks =
-      op == Op::send || op == Op::request || op == Op::listen || op == Op::expect || op == Op::ping;
+  const bool talks = op == Op::send || op == Op::request || op == Op::listen || op == Op::expect ||
+                     op == Op::ping || op == Op::subscribe || op == Op::unsubscribe || op == Op::operate;
   if (talks && session.fd == -1) {  // a script that talks before it connects: its user has nothing to do
     finish_session(session, false);
     return false;
@@ -57,6 +57,9 @@ bool Worker::run_step(Session& session, const ProgramStep& step, std::int64_t& r
       return true;
     case Op::send:
     case Op::request: return run_message(session, step, ready_ns);
+    case Op::subscribe:
+    case Op::unsubscribe:
+    case Op::operate: return run_graphql(session, step, ready_ns);
     case Op::listen: return begin_listening(session, step, ready_ns), false;
     case Op::think: {
       ++session.step;

@@ -35,6 +35,7 @@ void take_over(ScriptFacts& sum, const ScriptFacts& more) {
   sum.paced |= more.paced;
   sum.paced_requests |= more.paced_requests;
   sum.paced_sends |= more.paced_sends;
+  sum.subscribes |= more.subscribes;
   sum.listens |= more.listens;
   sum.expects |= more.expects;
   sum.pings |= more.pings;
@@ -90,6 +91,7 @@ const char* missing_of(Time time, const Possible& p) {
       return p.connects ? "" : "nobody connects";
     case Time::tcp_connect:
     case Time::upgrade:
+    case Time::ack:
     case Time::handshake:
     case Time::failed_handshake:
     case Time::start_lag: return p.connects ? "" : "nobody connects";
@@ -104,6 +106,7 @@ const char* missing_of(Time time, const Possible& p) {
     case Time::recovery: return p.returns ? "" : "nobody comes back (on_close: reconnect)";
     case Time::expect: return p.scripts.expects ? "" : "nobody expects a message (expect)";
     case Time::ping: return p.scripts.pings ? "" : "nobody pings (ping)";
+    case Time::first_event: return p.scripts.subscribes ? "" : "nobody subscribes";
     case Time::session: break;
   }
   return "";

@@ -9,7 +9,9 @@ namespace {
 
 void look(const Steps& steps, bool paced, ScriptFacts& facts) {
   for (const Step& step : steps) {
-    const bool request = std::holds_alternative<RequestStep>(step.what);
+    const bool request =
+        std::holds_alternative<RequestStep>(step.what) || std::holds_alternative<OperateStep>(step.what);
+    facts.subscribes |= std::holds_alternative<SubscribeStep>(step.what);
     if (request || std::holds_alternative<SendStep>(step.what)) {
       facts.sends = true;
       facts.requests |= request;
@@ -44,8 +46,10 @@ std::uint64_t messages_of(const ChooseStep& choose) {
 std::uint64_t messages_of(const Steps& steps) {
   std::uint64_t sum = 0;
   for (const Step& step : steps) {
-    sum +=
-        std::holds_alternative<SendStep>(step.what) || std::holds_alternative<RequestStep>(step.what) ? 1 : 0;
+    const bool sends = std::holds_alternative<SendStep>(step.what) ||
+                       std::holds_alternative<RequestStep>(step.what) ||
+                       std::holds_alternative<OperateStep>(step.what);
+    sum += sends ? 1 : 0;
     if (const auto* repeat = std::get_if<RepeatStep>(&step.what))
       sum += repeat->times.value_or(1) * messages_of(repeat->body);
     if (const auto* choose = std::get_if<ChooseStep>(&step.what)) sum += messages_of(*choose);

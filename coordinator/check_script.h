@@ -25,6 +25,7 @@ struct ScriptFacts {
   bool paced = false;  ///< sends or requests within a repeat with `every`
   bool paced_requests = false;
   bool paced_sends = false;
+  bool subscribes = false;
   bool listens = false;
   bool expects = false;
   bool pings = false;

@@ -91,7 +91,7 @@ std::string Aggregate::why_impossible(std::uint32_t agent, const Snapshot& snaps
   }
   for (const FailureCount& failure : snapshot.failures)
     if (!known(failure.stage, failure.scenario) || failure.failure.cause > Cause::other ||
-        failure.failure.phase > Phase::close)
+        failure.failure.phase > kLastPhase)
       return "a failure of a stage, scenario or kind that does not exist";
   for (const BroadcastCount& count : snapshot.broadcasts)
     if (!known(count.stage, count.scenario))

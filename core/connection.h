@@ -6,7 +6,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "core/graphql.h"
+#include "core/json_template.h"
 #include "core/tls.h"
 #include "core/upgrade_head.h"
 
@@ -18,11 +21,20 @@ struct KeepAlive {
   std::int64_t timeout_ns = 0;   ///< without its pong by then the peer is dead; at most the interval
 };
 
+/// The GraphQL protocol that is spoken over each connection. What is offered stands among the subprotocols.
+struct GraphqlConnection {
+  std::vector<Subprotocol> offered;  ///< in the order of preference; not empty, none twice
+  JsonTemplate init;                 ///< payload of connection_init; none if empty
+  std::int64_t ack_timeout_ns = 10'000'000'000;
+  bool closes_on_error = false;  ///< a server that breaks the protocol is closed with 4400; else only counted
+};
+
 struct Connection {
   std::optional<KeepAlive> ping;
   std::int64_t timeout_ns = 30'000'000'000;  ///< of a `connect` step that states none
   UpgradeFields upgrade;
   Tls tls;
+  std::optional<GraphqlConnection> graphql;
 };
 
 /// What is likely not meant by it, for the author; or "".

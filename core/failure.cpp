@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/graphql.h"
+
 namespace onrush {
 namespace {
 
@@ -126,6 +128,7 @@ std::string describe_system(std::uint32_t number) {
 
 std::string describe_timeout(const Failure& failure) {
   const char* awaited = failure.phase == Phase::request ? "reply"
+                        : failure.phase == Phase::ack   ? "connection_ack"
                         : failure.phase == Phase::close ? "close frame"
                         : failure.phase == Phase::open  ? "pong"
                                                         : "answer";
@@ -146,6 +149,8 @@ std::string describe_status(std::uint32_t status) {
 std::string describe_peer_close(std::uint32_t code) {
   if (code == 1005) return "closed by peer, no code";
   const char* words = words_of(kClose, code);
+  if (const char* graphql = graphql_close_words(code))
+    return fmt::format("closed by peer, {} {} (GraphQL)", code, graphql);
   return words == nullptr ? fmt::format("closed by peer, {}", code)
                           : fmt::format("closed by peer, {} {}", code, words);
 }
@@ -156,11 +161,18 @@ std::string describe_alert(std::uint32_t alert) {
                           : fmt::format("TLS alert {} from peer: {}", alert, words);
 }
 
+std::string describe_unexpected(std::uint32_t type) {
+  const bool known = type > 0 && type < kGraphqlTypes;
+  return fmt::format("GraphQL message '{}' out of place",
+                     known ? name(static_cast<GraphqlType>(type)) : std::string_view{"unknown"});
+}
+
 const char* describe_end_of_stream(Phase phase) {
   switch (phase) {
     case Phase::connect:
     case Phase::tls:
     case Phase::upgrade: return "ended by peer before its answer was complete";
+    case Phase::ack: return "ended by peer before connection_ack";
     case Phase::request: return "ended by peer before the reply";
     case Phase::open:
     case Phase::close: break;
@@ -241,6 +253,13 @@ std::string describe(const Failure& failure) {
     case Cause::no_pong: return describe_no_pong(failure.detail);
     case Cause::no_value: return "reply without the value to keep";
     case Cause::value_too_long: return "value to keep is too long";
+    case Cause::ack_refused: return "refused by connection_error";
+    case Cause::bad_message: return "not a message of the GraphQL protocol";
+    case Cause::unexpected_message: return describe_unexpected(failure.detail);
+    case Cause::complete_with_payload: return "GraphQL complete with a payload";
+    case Cause::operation_refused: return "GraphQL operation refused";
+    case Cause::result_errors: return "GraphQL errors in a result";
+    case Cause::no_result: return "GraphQL complete before a result";
     case Cause::agent_lost: return "agent lost";
     case Cause::other: return "other kinds";
   }
@@ -291,6 +310,13 @@ const char* name(Cause cause) noexcept {
     case Cause::no_pong: return "no_pong";
     case Cause::no_value: return "no_value";
     case Cause::value_too_long: return "value_too_long";
+    case Cause::ack_refused: return "ack_refused";
+    case Cause::bad_message: return "bad_message";
+    case Cause::unexpected_message: return "unexpected_message";
+    case Cause::complete_with_payload: return "complete_with_payload";
+    case Cause::operation_refused: return "operation_refused";
+    case Cause::result_errors: return "result_errors";
+    case Cause::no_result: return "no_result";
     case Cause::agent_lost: return "agent_lost";
     case Cause::other: return "other";
   }
@@ -305,6 +331,7 @@ const char* name(Phase phase) noexcept {
     case Phase::request: return "request";
     case Phase::open: return "open";
     case Phase::close: return "close";
+    case Phase::ack: return "ack";
   }
   return "unknown";
 }
@@ -327,6 +354,12 @@ const char* remedy(const Failure& failure) noexcept {
   if (failure.cause == Cause::no_row) return "give the feed more rows, or take: cycle, or on_end: stop";
   if (failure.cause == Cause::broken_header) return "look for line breaks in the rows of the data feed";
   if (failure.cause == Cause::value_too_long) return "give it a larger at_most";
+  if (failure.cause == Cause::peer_close && failure.phase == Phase::ack) {
+    // Of the protocols' crossed names the wrong one is the likeliest mistake.
+    if (failure.detail == 4406 || failure.detail == 1002) return "is 'protocol' the one that it speaks?";
+    if (failure.detail == 4401 || failure.detail == 4403) return "does 'init' hold what it asks for?";
+  }
+  if (failure.cause == Cause::unexpected_message) return "is 'protocol' the one that it speaks?";
   if (failure.cause == Cause::not_http) return "is this a plain WebSocket port?";
   if (failure.cause == Cause::not_tls) return "is this a wss:// port? ws:// goes without TLS";
   if (failure.cause == Cause::self_signed || failure.cause == Cause::incomplete_chain)

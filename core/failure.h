@@ -10,7 +10,16 @@
 namespace onrush {
 
 /// What the connection was doing.
-enum class Phase : std::uint8_t { connect, tls, upgrade, request, open, close };
+enum class Phase : std::uint8_t {
+  connect,
+  tls,
+  upgrade,
+  request,
+  open,
+  close,
+  ack,  ///< GraphQL: upgraded, and not acknowledged yet
+};
+inline constexpr Phase kLastPhase = Phase::ack;
 
 enum class Cause : std::uint8_t {
   none,
@@ -55,8 +64,15 @@ enum class Cause : std::uint8_t {
   no_pong,              ///< no answer to a keep-alive ping: a dead peer; detail = milliseconds
   no_value,             ///< a reply without what the script wanted to keep of it
   value_too_long,       ///< or with more than it allows
-  agent_lost,           ///< the agent that held the connection is gone
-  other,                ///< kinds beyond the table's capacity
+  ack_refused,          ///< GraphQL connection_error
+  bad_message,          ///< no message of the GraphQL protocol
+  unexpected_message,   ///< one that the protocol does not allow there; detail = its GraphqlType
+  complete_with_payload,
+  operation_refused,  ///< GraphQL error message: the operation was not executed
+  result_errors,      ///< a GraphQL result with errors
+  no_result,          ///< GraphQL complete before any result
+  agent_lost,         ///< the agent that held the connection is gone
+  other,              ///< kinds beyond the table's capacity
 };
 
 struct Failure {
@@ -70,6 +86,11 @@ struct Failure {
 /// "refused (ECONNREFUSED)", "503 Service Unavailable", "no answer in 30 s", "closed by peer, 1011 internal
 /// error".
 [[nodiscard]] std::string describe(const Failure& failure);
+
+/// Before the connection is open: the failure is one of an attempt.
+[[nodiscard]] constexpr bool is_of_attempt(Phase phase) noexcept {
+  return phase == Phase::connect || phase == Phase::tls || phase == Phase::upgrade || phase == Phase::ack;
+}
 
 /// "connect", "upgrade", ...
 [[nodiscard]] const char* name(Phase phase) noexcept;

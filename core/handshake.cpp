@@ -195,7 +195,8 @@ HandshakeVerdict refused_status(std::string_view status_line, std::uint32_t stat
 // what it will speak is anybody's guess.
 std::optional<Cause> wrong_choice(const Answer& answer, const RequestOffers& offers, std::size_t& choice) {
   const auto& offered = offers.subprotocols;
-  if (answer.protocols == 0) return offered.empty() ? std::nullopt : std::optional{Cause::missing_protocol};
+  if (answer.protocols == 0)
+    return offered.empty() || offers.may_choose_none ? std::nullopt : std::optional{Cause::missing_protocol};
   const auto found = std::find(offered.begin(), offered.end(), answer.protocol);
   if (answer.protocols > 1 || found == offered.end()) return Cause::unasked_protocol;
   choice = static_cast<std::size_t>(found - offered.begin());

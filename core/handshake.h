@@ -45,6 +45,9 @@ void encode_request(const Url& url, std::string_view key, std::string& out, cons
 /// What the request has offered, of which the server may choose.
 struct RequestOffers {
   std::span<const std::string> subprotocols = {};
+  /// A server that chooses none is taken at its word: those of GraphQL say why by a close frame (4406) behind
+  /// their 101.
+  bool may_choose_none = false;
 };
 
 /// Length of the head including the empty line that ends it, or nothing yet. `searched` = bytes looked at

@@ -195,7 +195,7 @@ std::optional<double> JsonReader::real(const JsonPointer& pointer) noexcept {
   return read_number<double>(parser_->scalar(pointer));
 }
 
-std::optional<std::string_view> JsonReader::text(const JsonPointer& pointer) noexcept {
+std::optional<std::string_view> JsonReader::string(const JsonPointer& pointer) noexcept {
   std::optional<std::string_view> found;
   parser_->visit(pointer, [&](auto& value) {
     std::string_view text;
@@ -203,6 +203,22 @@ std::optional<std::string_view> JsonReader::text(const JsonPointer& pointer) noe
     if (error == simdjson::SUCCESS) found = text;
     return error;
   });
+  return found;
+}
+
+std::optional<std::string_view> JsonReader::raw(const JsonPointer& pointer) noexcept {
+  std::optional<std::string_view> found;
+  parser_->visit(pointer, [&](auto& value) {
+    std::string_view text;
+    const simdjson::error_code error = simdjson::to_json_string(value).get(text);
+    if (error == simdjson::SUCCESS) found = trimmed(text);
+    return error;
+  });
+  return found;
+}
+
+std::optional<std::string_view> JsonReader::text(const JsonPointer& pointer) noexcept {
+  std::optional<std::string_view> found = string(pointer);
   if (found) return found;
   found = parser_->scalar(pointer);
   const bool valid = found && (found == "true" || found == "false" || found == "null" || is_number(*found));

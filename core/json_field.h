@@ -61,6 +61,13 @@ class JsonReader {
   /// What a string says; a number, true, false or null as they are written. Valid until the next call.
   [[nodiscard]] std::optional<std::string_view> text(const JsonPointer& pointer) noexcept;
 
+  /// What a string says, and nothing of any other type. Valid until the next call.
+  [[nodiscard]] std::optional<std::string_view> string(const JsonPointer& pointer) noexcept;
+
+  /// Any member as it is written, a whole object or list with its brackets. Only what ends it is checked, not
+  /// what is in it.
+  [[nodiscard]] std::optional<std::string_view> raw(const JsonPointer& pointer) noexcept;
+
  private:
   struct Parser;
   std::unique_ptr<Parser> parser_;

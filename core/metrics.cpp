@@ -12,6 +12,8 @@ constexpr std::array<Metric, kTimes> kTimeTable{{
      "The TLS handshakes among them that resumed an earlier session."},
     {"upgrade_time", "onrush_upgrade_time_seconds", "us", Kind::histogram,
      "From the upgrade request sent to the verified 101."},
+    {"ack_time", "onrush_ack_time_seconds", "us", Kind::histogram,
+     "From a GraphQL connection_init sent to its connection_ack."},
     {"handshake_time", "onrush_handshake_time_seconds", "us", Kind::histogram,
      "From the start of an attempt to the open connection; successes only."},
     {"failed_handshake_time", "onrush_failed_handshake_time_seconds", "us", Kind::histogram,
@@ -30,6 +32,8 @@ constexpr std::array<Metric, kTimes> kTimeTable{{
      "From a copy of a broadcast handed to its socket to its receipt."},
     {"batch_delivery_time", "onrush_batch_delivery_time_seconds", "us", Kind::histogram,
      "From the begin of a broadcast to the receipt of a copy."},
+    {"first_event_time", "onrush_first_event_time_seconds", "us", Kind::histogram,
+     "From a GraphQL subscription sent to its first event."},
     {"session_time", "onrush_session_time_seconds", "us", Kind::histogram,
      "From an open connection to its close."},
     {"recovery_time", "onrush_recovery_time_seconds", "us", Kind::histogram,
@@ -99,9 +103,17 @@ constexpr std::array<Metric, kCounters> kCounterTable{{
     {"pings", "onrush_pings_total", "messages", Kind::counter, "Pings of scripts, counted at their end."},
     {"failed_pings", "onrush_failed_pings_total", "messages", Kind::counter,
      "Pings of scripts without a pong in time or whose connection ended."},
+    {"subscriptions", "onrush_graphql_subscriptions_total", "subscriptions", Kind::counter,
+     "GraphQL subscriptions begun."},
+    {"events", "onrush_graphql_events_total", "messages", Kind::counter,
+     "Results received by GraphQL subscriptions."},
+    {"graphql_errors", "onrush_graphql_errors_total", "messages", Kind::counter,
+     "GraphQL results with errors, and operations that the server refused."},
+    {"late_messages", "onrush_graphql_late_messages_total", "messages", Kind::counter,
+     "GraphQL messages for operations that had ended."},
 }};
 
-static_assert(static_cast<std::size_t>(Counter::failed_pings) + 1 == kCounters);
+static_assert(static_cast<std::size_t>(Counter::late_messages) + 1 == kCounters);
 static_assert(static_cast<std::size_t>(Time::ping) + 1 == kTimes);
 
 template <class Enum, std::size_t N>

@@ -18,6 +18,7 @@ enum class Time : std::uint8_t {
   tls,               ///< TCP established -> TLS secured
   tls_resumed,       ///< of them, those that went on with an earlier session
   upgrade,           ///< request sent -> verified 101
+  ack,               ///< GraphQL: connection_init sent -> connection_ack
   handshake,         ///< start -> open; successes only
   failed_handshake,  ///< start -> the failure
   start_lag,         ///< a session due -> started: our own lateness
@@ -27,12 +28,13 @@ enum class Time : std::uint8_t {
   sending,           ///< due -> sent, for paced messages that wait for no reply
   delivery,          ///< a copy of a broadcast handed to its socket -> received
   batch_delivery,    ///< a broadcast begun -> this copy received
+  first_event,       ///< GraphQL: a subscription begun -> its first event
   session,           ///< connection open -> closed
   recovery,          ///< cut off -> open again
   expect,            ///< an `expect` step begins -> the message that it waits for
   ping,              ///< a ping of the script sent -> its pong
 };
-inline constexpr std::size_t kTimes = 17;
+inline constexpr std::size_t kTimes = 19;
 
 /// Counters, since the run began.
 enum class Counter : std::uint8_t {
@@ -67,8 +69,12 @@ enum class Counter : std::uint8_t {
   failed_expectations,  ///< of them, those without it in time or whose connection ended
   pings,                ///< of scripts, counted when the pong has come or they have failed
   failed_pings,         ///< of them, those without it in time or whose connection ended
+  subscriptions,        ///< GraphQL subscriptions begun
+  events,               ///< their results
+  graphql_errors,  ///< results with errors, and operations that the server refused: it answered all the same
+  late_messages,   ///< GraphQL messages for operations that had ended
 };
-inline constexpr std::size_t kCounters = 31;
+inline constexpr std::size_t kCounters = 35;
 
 enum class Kind : std::uint8_t { counter, gauge, histogram };
 

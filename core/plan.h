@@ -17,6 +17,7 @@
 #include "core/backoff.h"
 #include "core/connection.h"
 #include "core/feed.h"
+#include "core/graphql_document.h"
 #include "core/plan_files.h"
 #include "core/regex.h"
 #include "core/template.h"
@@ -86,6 +87,9 @@ struct Duration {
   std::int64_t deviation_ns = 0;
 };
 
+/// Subscriptions that a script may name.
+inline constexpr std::size_t kMostSubscriptions = 16;
+
 struct Step;
 using Steps = std::vector<Step>;
 
@@ -119,6 +123,7 @@ struct ListenStep {
   std::string sent;        ///< member with the wall clock when this copy was handed to the socket
   TimeUnit unit = TimeUnit::us;
   std::optional<std::int64_t> for_ns;
+  std::optional<std::uint8_t> on;  ///< GraphQL: place of the one subscription whose events count
 };
 struct ThinkStep {
   Duration time;
@@ -165,9 +170,33 @@ struct ReconnectStep {
   ConnectStep connect;
 };
 
+/// What a GraphQL operation sends: the payload {"query":...,"variables":...}.
+struct GraphqlPayload {
+  JsonTemplate json;
+};
+/// Begins a subscription, and goes on at once.
+struct SubscribeStep {
+  std::string as;      ///< its name in the script
+  std::uint8_t place;  ///< of the name among the scenario's subscriptions
+  GraphqlPayload payload;
+};
+/// Ends a subscription.
+struct UnsubscribeStep {
+  std::uint8_t place;
+};
+/// A query or a mutation. Its reply is its own result, complete; or the event of a subscription.
+struct OperateStep {
+  GraphqlOperation operation;
+  GraphqlPayload payload;
+  std::optional<std::uint8_t> on;  ///< place of the subscription whose event is the reply
+  std::optional<JsonReply> event;  ///< which event it is, the pointer in its result; absent: any
+  std::int64_t timeout_ns = 30'000'000'000;
+};
+
 struct Step {
   std::variant<ConnectStep, SendStep, RequestStep, ListenStep, ThinkStep, RepeatStep, CloseStep, DropStep,
-               ExpectStep, PingStep, LogStep, ReconnectStep, ChooseStep, SetStep>
+               ExpectStep, PingStep, LogStep, ReconnectStep, ChooseStep, SetStep, SubscribeStep,
+               UnsubscribeStep, OperateStep>
       what;
 };
 

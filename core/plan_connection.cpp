@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/plan_graphql.h"
 #include "core/plan_tls.h"
 #include "core/plan_upgrade.h"
 
@@ -53,6 +54,14 @@ Connection read_connection(Reader& reader, const YamlNode& node) {
         reader.duration_ns(*timeout, fields.what("timeout"), Zero::refused).value_or(connection.timeout_ns);
   connection.upgrade = read_upgrade_fields(reader, fields);
   if (const YamlNode* tls = fields.find("tls")) connection.tls = read_tls(reader, *tls, fields.what("tls"));
+  connection.graphql = read_graphql_connection(reader, fields);
+  if (!connection.graphql) return connection;
+  if (const YamlNode* node = fields.find("subprotocols"))
+    reader.complain(
+        *node, fmt::format("{} beside 'protocol', which is what is offered", fields.what("subprotocols")));
+  connection.upgrade.subprotocols.clear();
+  for (const Subprotocol protocol : connection.graphql->offered)
+    connection.upgrade.subprotocols.emplace_back(name(protocol));
   return connection;
 }
 

@@ -17,9 +17,12 @@ bool is(const Step& step) {
 }
 
 const char* step_name(const Step& step) {
-  constexpr const char* kNames[] = {"connect", "send",   "request", "listen", "think",     "repeat", "close",
-                                    "drop",    "expect", "ping",    "log",    "reconnect", "choose", "set"};
+  constexpr const char* kNames[] = {"connect", "send", "request",   "listen",      "think", "repeat",
+                                    "close",   "drop", "expect",    "ping",        "log",   "reconnect",
+                                    "choose",  "set",  "subscribe", "unsubscribe", "mutate"};
   static_assert(std::size(kNames) == std::variant_size_v<decltype(Step::what)>);
+  const auto* operate = std::get_if<OperateStep>(&step.what);
+  if (operate != nullptr && operate->operation == GraphqlOperation::query) return "query";
   return kNames[step.what.index()];
 }
 
@@ -44,7 +47,7 @@ bool waits(const PlacedStep& placed) {
                        [](const auto& branch) { return std::any_of(branch.begin(), branch.end(), waits); });
   return is<ConnectStep>(placed.step) || is<RequestStep>(placed.step) || is<ListenStep>(placed.step) ||
          is<ThinkStep>(placed.step) || is<ExpectStep>(placed.step) || is<PingStep>(placed.step) ||
-         is<ReconnectStep>(placed.step);
+         is<ReconnectStep>(placed.step) || is<OperateStep>(placed.step);
 }
 
 class Flow {

@@ -13,9 +13,10 @@ constexpr Names<13> kPlan{"name",          "target",     "parameters", "connecti
                           "stages",        "thresholds", "abort",      "seed",       "observe",
                           "on_agent_loss", "data",       "search"};
 
-constexpr Names<6> kConnection{"headers", "cookies", "subprotocols", "tls", "ping", "timeout"};
+constexpr Names<10> kConnection{"headers", "cookies",  "subprotocols", "tls",         "ping",
+                                "timeout", "protocol", "init",         "ack_timeout", "on_protocol_error"};
 
-constexpr Names<3> kConnectionLater{"protocol", "deflate", "proxy"};
+constexpr Names<2> kConnectionLater{"deflate", "proxy"};
 
 constexpr Names<8> kTls{"ca",          "certificate", "key",     "verify",
                         "server_name", "min_version", "ciphers", "resume"};
@@ -28,10 +29,9 @@ constexpr Names<3> kScenarioLater{"connection", "target", "data"};
 
 constexpr Names<7> kStage{"name", "users", "arrivals", "over", "rate", "for", "disconnect"};
 
-constexpr Names<14> kStep{"connect", "send",   "request", "listen", "think",     "repeat", "close",
-                          "drop",    "expect", "ping",    "log",    "reconnect", "choose", "set"};
-
-constexpr Names<3> kStepLater{"subscribe", "query", "mutate"};
+constexpr Names<18> kStep{"connect", "send", "request",   "listen",      "think", "repeat",
+                          "close",   "drop", "expect",    "ping",        "log",   "reconnect",
+                          "choose",  "set",  "subscribe", "unsubscribe", "query", "mutate"};
 
 constexpr Names<4> kConnect{"timeout", "headers", "cookies", "subprotocols"};
 
@@ -47,11 +47,20 @@ constexpr Names<1> kRequestLater{"json"};
 
 constexpr Names<4> kReply{"text", "json", "regex", "group"};
 
-constexpr Names<2> kReplyLater{"on", "bytes"};
+constexpr Names<1> kReplyLater{"bytes"};
 
-constexpr Names<5> kListen{"sequence", "batch_sent", "sent", "unit", "for"};
+constexpr Names<6> kListen{"sequence", "batch_sent", "sent", "unit", "for", "on"};
 
-constexpr Names<2> kListenLater{"until", "on"};
+constexpr Names<1> kListenLater{"until"};
+
+constexpr Names<3> kSubscribe{"as", "query", "variables"};
+constexpr Names<1> kSubscribeLater{"file"};
+
+constexpr Names<4> kOperate{"query", "variables", "reply", "timeout"};
+constexpr Names<2> kOperateLater{"file", "set"};
+
+constexpr Names<2> kEvent{"on", "json"};
+constexpr Names<3> kEventLater{"text", "regex", "bytes"};
 
 constexpr Names<6> kThink{"uniform", "exponential", "normal", "log_normal", "deviation", "within"};
 
@@ -96,12 +105,15 @@ constinit const KeyTable kFeedKeys{"a feed", kFeed, {}};
 constinit const KeyTable kTlsKeys{"'tls'", kTls, {}};
 constinit const KeyTable kScenarioKeys{"a scenario", kScenario, kScenarioLater};
 constinit const KeyTable kStageKeys{"a stage", kStage, {}};
-constinit const KeyTable kSteps{"a script", kStep, kStepLater};
+constinit const KeyTable kSteps{"a script", kStep, {}};
 constinit const KeyTable kConnectKeys{"'connect'", kConnect, kConnectLater};
 constinit const KeyTable kSendKeys{"'send'", kSend, kSendLater};
 constinit const KeyTable kRequestKeys{"'request'", kRequest, kRequestLater};
 constinit const KeyTable kReplyKeys{"'reply'", kReply, kReplyLater};
 constinit const KeyTable kListenKeys{"'listen'", kListen, kListenLater};
+constinit const KeyTable kSubscribeKeys{"'subscribe'", kSubscribe, kSubscribeLater};
+constinit const KeyTable kOperateKeys{"'query' and 'mutate'", kOperate, kOperateLater};
+constinit const KeyTable kEventKeys{"'reply' of 'query' and 'mutate'", kEvent, kEventLater};
 constinit const KeyTable kThinkKeys{"'think'", kThink, {}};
 constinit const KeyTable kRepeatKeys{"'repeat'", kRepeat, {}};
 constinit const KeyTable kCloseKeys{"'close'", kClose, {}};
@@ -124,7 +136,7 @@ std::span<const KeyTable* const> key_tables() noexcept {
       &kSteps,       &kConnectKeys,    &kSendKeys,     &kRequestKeys,    &kReplyKeys,     &kListenKeys,
       &kThinkKeys,   &kRepeatKeys,     &kCloseKeys,    &kObserveKeys,    &kKeepAliveKeys, &kPingKeys,
       &kOnCloseKeys, &kBackoffKeys,    &kArrivalsKeys, &kDisconnectKeys, &kExpectKeys,    &kCaptureKeys,
-      &kBranchKeys,  &kReconnectKeys,  &kSearchKeys,
+      &kBranchKeys,  &kReconnectKeys,  &kSearchKeys,   &kSubscribeKeys,  &kOperateKeys,   &kEventKeys,
   });
   return kAll;
 }

@@ -42,6 +42,9 @@ extern const KeyTable kRepeatKeys;
 extern const KeyTable kCloseKeys;
 extern const KeyTable kObserveKeys;
 extern const KeyTable kSearchKeys;
+extern const KeyTable kSubscribeKeys;
+extern const KeyTable kOperateKeys;
+extern const KeyTable kEventKeys;
 
 /// All of them.
 [[nodiscard]] std::span<const KeyTable* const> key_tables() noexcept;

@@ -8,6 +8,7 @@
 #include "core/nearest.h"
 #include "core/plan_captures.h"
 #include "core/plan_flow.h"
+#include "core/plan_graphql.h"
 #include "core/plan_on_close.h"
 #include "core/plan_upgrade.h"
 #include "core/plan_values.h"
@@ -26,8 +27,8 @@ bool given(const YamlNode& node) { return node.kind != YamlNode::Kind::null; }
 /// Reads the steps of one scenario.
 class ScriptReader {
  public:
-  ScriptReader(Reader& reader, std::string owner, std::vector<CaptureName>& names)
-      : reader_{reader}, owner_{std::move(owner)}, names_{names} {}
+  ScriptReader(Reader& reader, std::string owner, std::vector<CaptureName>& names, bool graphql)
+      : reader_{reader}, owner_{std::move(owner)}, names_{names}, graphql_{graphql} {}
 
   std::vector<PlacedStep> steps(const YamlNode& list, std::uint8_t depth) {
     std::vector<PlacedStep> out;
@@ -72,7 +73,7 @@ class ScriptReader {
   OptionalStep named(const YamlNode& name, const YamlNode& value, std::uint8_t depth) {
     using Read = OptionalStep (ScriptReader::*)(const YamlNode&, const YamlNode&);
     // In the order of kSteps; what holds other steps needs its depth.
-    constexpr std::array<Read, 14> kRead{&ScriptReader::connect,
+    constexpr std::array<Read, 18> kRead{&ScriptReader::connect,
                                          &ScriptReader::send,
                                          &ScriptReader::request,
                                          &ScriptReader::listen,
@@ -85,7 +86,11 @@ class ScriptReader {
                                          &ScriptReader::log,
                                          &ScriptReader::reconnect,
                                          nullptr,
-                                         &ScriptReader::set};
+                                         &ScriptReader::set,
+                                         &ScriptReader::subscribe,
+                                         &ScriptReader::unsubscribe,
+                                         &ScriptReader::query,
+                                         &ScriptReader::mutate};
     const auto found = std::find(kSteps.known.begin(), kSteps.known.end(), name.text);
     if (found == kSteps.known.end()) {
       unknown(name);
@@ -119,6 +124,9 @@ class ScriptReader {
       const Fields fields(reader_, value, kConnectKeys, within("connect"));
       read_timeout(reader_, fields, step.timeout_ns);
       step.upgrade = read_upgrade_fields(reader_, fields);
+      if (const YamlNode* node = fields.find("subprotocols"); node != nullptr && graphql_)
+        reader_.complain(*node, fmt::format("{} on a GraphQL connection, which offers its 'protocol'",
+                                            fields.what("subprotocols")));
     }
     return placed({std::move(step)}, name);
   }
@@ -139,6 +147,9 @@ class ScriptReader {
 
   OptionalStep request(const YamlNode& name, const YamlNode& value) {
     RequestStep step;
+    if (graphql_)
+      reader_.complain(
+          name, fmt::format("{} on a GraphQL connection; write 'query' or 'mutate'", within("request")));
     if (!message_map(name, value, "{text: hello, reply: any}")) return placed({std::move(step)}, name);
     const Fields fields(reader_, value, kRequestKeys, within("request"));
     step.message = read_message(reader_, fields, value);
@@ -169,6 +180,8 @@ class ScriptReader {
     }
     if (const YamlNode* length = fields.find("for"))
       step.for_ns = reader_.duration_ns(*length, fields.what("for"), Zero::refused).value_or(1);
+    if (const YamlNode* on = fields.find("on"))
+      if (needs_graphql(name)) step.on = subscription(*on, fields.what("on"));
     return placed({std::move(step)}, name);
   }
 
@@ -258,6 +271,90 @@ class ScriptReader {
     return placed({std::move(step)}, name);
   }
 
+  bool needs_graphql(const YamlNode& name) {
+    if (!graphql_)
+      reader_.complain(name, fmt::format("{} needs a GraphQL connection; write connection: {{protocol: "
+                                         "graphql-transport-ws}}",
+                                         within(name.text)));
+    return graphql_;
+  }
+
+  /// Where a subscription that was named before stands among the scenario's.
+  std::uint8_t subscription(const YamlNode& node, const std::string& what) {
+    const std::string* name = reader_.text(node, what);
+    if (name == nullptr) return 0;
+    const auto found = std::find(subscriptions_.begin(), subscriptions_.end(), *name);
+    if (found != subscriptions_.end()) return static_cast<std::uint8_t>(found - subscriptions_.begin());
+    std::vector<std::string_view> known(subscriptions_.begin(), subscriptions_.end());
+    std::string hint = did_you_mean(*name, known);
+    if (hint.empty())
+      hint = known.empty() ? "; subscribe first, with as: " + *name
+                           : fmt::format("; there are {}", all_of(known));
+    reader_.complain(node,
+                     fmt::format("{}: no subscription {} before this step{}", what, quoted(*name), hint));
+    return 0;
+  }
+
+  OptionalStep subscribe(const YamlNode& name, const YamlNode& value) {
+    if (!needs_graphql(name)) return std::nullopt;
+    constexpr std::string_view kExample = "{as: events, query: 'subscription { ... }'}";
+    if (!reader_.is_map(given(value) ? value : name, within("subscribe"), kExample)) return std::nullopt;
+    Fields fields(reader_, value, kSubscribeKeys, within("subscribe"));
+    SubscribeStep step{
+        {}, 0, read_graphql_payload(reader_, fields, GraphqlOperation::subscription, {"subscribe", name})};
+    if (const YamlNode* as = fields.need("as", "as: events")) {
+      step.as = reader_.name(*as, fields.what("as")).value_or("");
+      const bool known =
+          std::find(subscriptions_.begin(), subscriptions_.end(), step.as) != subscriptions_.end();
+      if (known)
+        reader_.complain(*as, fmt::format("{}: {} is another subscription's name already", fields.what("as"),
+                                          quoted(step.as)));
+      else if (subscriptions_.size() == kMostSubscriptions)
+        reader_.complain(*as, fmt::format("{} has more than {} subscriptions", owner_, kMostSubscriptions));
+      else
+        subscriptions_.push_back(step.as);
+      step.place = static_cast<std::uint8_t>(subscriptions_.size() - 1);
+    }
+    return placed({std::move(step)}, name);
+  }
+
+  OptionalStep unsubscribe(const YamlNode& name, const YamlNode& value) {
+    if (!needs_graphql(name)) return std::nullopt;
+    if (!given(value)) {
+      reader_.complain(
+          name, fmt::format("{} names no subscription; write unsubscribe: events", within("unsubscribe")));
+      return std::nullopt;
+    }
+    return placed({UnsubscribeStep{subscription(value, within("unsubscribe"))}}, name);
+  }
+
+  OptionalStep query(const YamlNode& name, const YamlNode& value) {
+    return operate(name, value, GraphqlOperation::query);
+  }
+  OptionalStep mutate(const YamlNode& name, const YamlNode& value) {
+    return operate(name, value, GraphqlOperation::mutation);
+  }
+
+  OptionalStep operate(const YamlNode& name, const YamlNode& value, GraphqlOperation operation) {
+    if (!needs_graphql(name)) return std::nullopt;
+    const std::string example = fmt::format("{{query: '{} {{ ... }}'}}", onrush::name(operation));
+    if (!reader_.is_map(given(value) ? value : name, within(name.text), example)) return std::nullopt;
+    const Fields fields(reader_, value, kOperateKeys, within(name.text));
+    OperateStep step;
+    step.operation = operation;
+    step.payload = read_graphql_payload(reader_, fields, operation, {name.text, name});
+    timeout(fields, step.timeout_ns);
+    const YamlNode* reply = fields.find("reply");
+    if (reply == nullptr ||
+        !reader_.is_map(*reply, fields.what("reply"), "{on: events, json: {/data/id: text}}"))
+      return placed({std::move(step)}, name);
+    Fields event(reader_, *reply, kEventKeys, fields.what("reply"));
+    if (const YamlNode* on = event.need("on", "on: events")) step.on = subscription(*on, event.what("on"));
+    if (const YamlNode* json = event.find("json"))
+      step.event = read_json_reply(reader_, *json, event.what("json"));
+    return placed({std::move(step)}, name);
+  }
+
   OptionalStep drop(const YamlNode& name, const YamlNode& value) {
     if (given(value))
       reader_.complain(value, fmt::format("{} takes nothing; write '- drop'", within("drop")));
@@ -265,6 +362,9 @@ class ScriptReader {
   }
 
   OptionalStep expect(const YamlNode& name, const YamlNode& value) {
+    if (graphql_)
+      reader_.complain(name, fmt::format("{} on a GraphQL connection; write 'listen' or a reply's 'on'",
+                                         within("expect")));
     return placed({read_expect(context(), name, value)}, name);
   }
   OptionalStep ping(const YamlNode& name, const YamlNode& value) {
@@ -285,6 +385,8 @@ class ScriptReader {
   Reader& reader_;
   std::string owner_;
   std::vector<CaptureName>& names_;
+  bool graphql_;
+  std::vector<std::string> subscriptions_;  ///< named so far
   std::size_t count_ = 0;
   bool whole_ = true;
 };
@@ -313,7 +415,7 @@ void name_captures(Reader& reader, const YamlNode& script, const std::string& ow
 }
 
 Scenario read_scenario(Reader& reader, const YamlNode& key, const YamlNode& value,
-                       const std::set<std::uint32_t>& everybodys_feeds) {
+                       const std::set<std::uint32_t>& everybodys_feeds, bool graphql) {
   Scenario scenario;
   scenario.name = reader.name(key, "the name of a scenario").value_or(key.text);
   const std::string owner = fmt::format("scenario {}", quoted(key.text));
@@ -332,7 +434,7 @@ Scenario read_scenario(Reader& reader, const YamlNode& key, const YamlNode& valu
   if (script->children.empty())
     reader.complain(*script, fmt::format("{} is empty; begin it with connect", fields.what("script")));
   name_captures(reader, *script, owner, scenario);
-  ScriptReader steps(reader, owner, scenario.captures);
+  ScriptReader steps(reader, owner, scenario.captures, graphql);
   std::vector<PlacedStep> placed = steps.steps(*script, 0);
   if (steps.whole()) check_flow(reader, placed, owner);
   scenario.script = stripped(std::move(placed));
@@ -353,7 +455,7 @@ Scenario read_scenario(Reader& reader, const YamlNode& key, const YamlNode& valu
 }  // namespace
 
 std::vector<Scenario> read_scenarios(Reader& reader, const YamlNode& node,
-                                     const std::set<std::uint32_t>& everybodys_feeds) {
+                                     const std::set<std::uint32_t>& everybodys_feeds, bool graphql) {
   std::vector<Scenario> scenarios;
   if (!reader.is_map(node, "'scenarios'", "{visitor: {script: [connect, ...]}}")) return scenarios;
   refuse_repeated_names(reader, node, "'scenarios'");
@@ -365,7 +467,8 @@ std::vector<Scenario> read_scenarios(Reader& reader, const YamlNode& node,
     return scenarios;
   }
   for (std::size_t i = 0; i + 1 < node.children.size(); i += 2)
-    scenarios.push_back(read_scenario(reader, *node.children[i], *node.children[i + 1], everybodys_feeds));
+    scenarios.push_back(
+        read_scenario(reader, *node.children[i], *node.children[i + 1], everybodys_feeds, graphql));
   return scenarios;
 }
 

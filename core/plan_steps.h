@@ -25,9 +25,10 @@ struct PlacedStep {
   std::vector<std::vector<PlacedStep>> branches;  ///< of a choose, whose own are still empty
 };
 
-/// All scenarios in the order of the file, each with the feeds that it names beside everybody's. What has
-/// mistakes comes incomplete.
+/// All scenarios in the order of the file, each with the feeds that it names beside everybody's. `graphql`:
+/// their connections speak it. What has mistakes comes incomplete.
 [[nodiscard]] std::vector<Scenario> read_scenarios(Reader& reader, const YamlNode& node,
-                                                   const std::set<std::uint32_t>& everybodys_feeds);
+                                                   const std::set<std::uint32_t>& everybodys_feeds,
+                                                   bool graphql);
 
 }  // namespace onrush

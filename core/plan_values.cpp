@@ -21,22 +21,6 @@ bool may_be_sent(std::uint64_t code) {
   return code == 1000 || code == 1001 || (code >= 3000 && code <= 4999);
 }
 
-Reply json_reply(Reader& reader, const YamlNode& node, const std::string& what) {
-  JsonReply reply;
-  if (!reader.is_map(node, what, "{/id: text}")) return reply;
-  const std::size_t members = node.children.size() / 2;
-  if (members == 0 || members > kMostMembers) {
-    reader.complain(node, fmt::format("{} has {} pointers; write 1 to {}, as {{/id: text}}", what, members,
-                                      kMostMembers));
-    return reply;
-  }
-  refuse_repeated_names(reader, node, what);
-  for (std::size_t i = 0; i + 1 < node.children.size(); i += 2)
-    reply.members.push_back({reader.pointer(*node.children[i], what).value_or("/"),
-                             reader.template_text(*node.children[i + 1], what).value_or(Template())});
-  return reply;
-}
-
 Reply regex_reply(Reader& reader, const YamlNode& node, const YamlNode* group, const Fields& fields) {
   auto regex = read_regex(reader, node, fields.what("regex"));
   if (!regex) return AnyReply{};
@@ -151,6 +135,22 @@ std::optional<Regex> read_regex(Reader& reader, const YamlNode& node, const std:
   return std::nullopt;
 }
 
+JsonReply read_json_reply(Reader& reader, const YamlNode& node, const std::string& what) {
+  JsonReply reply;
+  if (!reader.is_map(node, what, "{/id: text}")) return reply;
+  const std::size_t members = node.children.size() / 2;
+  if (members == 0 || members > kMostMembers) {
+    reader.complain(node, fmt::format("{} has {} pointers; write 1 to {}, as {{/id: text}}", what, members,
+                                      kMostMembers));
+    return reply;
+  }
+  refuse_repeated_names(reader, node, what);
+  for (std::size_t i = 0; i + 1 < node.children.size(); i += 2)
+    reply.members.push_back({reader.pointer(*node.children[i], what).value_or("/"),
+                             reader.template_text(*node.children[i + 1], what).value_or(Template())});
+  return reply;
+}
+
 Reply read_reply(Reader& reader, const YamlNode& node, const std::string& what) {
   constexpr std::string_view kForms = "any, {text: ...}, {json: {/id: ...}} or {regex: ...}";
   if (node.kind == YamlNode::Kind::scalar && node.text == "any") return AnyReply{};
@@ -177,7 +177,7 @@ Reply read_reply_fields(Reader& reader, const Fields& fields) {
     reader.complain(*group, fmt::format("{} belongs to 'regex'", fields.what("group")));
   if (text != nullptr)
     return TextReply{reader.template_text(*text, fields.what("text")).value_or(Template())};
-  if (json != nullptr) return json_reply(reader, *json, fields.what("json"));
+  if (json != nullptr) return read_json_reply(reader, *json, fields.what("json"));
   return regex == nullptr ? Reply{AnyReply{}} : regex_reply(reader, *regex, group, fields);
 }
 

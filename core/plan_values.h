@@ -23,6 +23,9 @@ namespace onrush {
 /// The members of a reply or an expectation that say which; `any` if none does.
 [[nodiscard]] Reply read_reply_fields(Reader& reader, const Fields& fields);
 
+/// `{/pointer: text}`, with several of them.
+[[nodiscard]] JsonReply read_json_reply(Reader& reader, const YamlNode& node, const std::string& what);
+
 /// `2s`, `{uniform: 1s..3s}`, `{exponential: 400ms}` or `{normal: 2s, deviation: 500ms, within: 1s..4s}`.
 [[nodiscard]] Duration read_think_time(Reader& reader, const YamlNode& node, const std::string& what);
 

@@ -162,7 +162,8 @@ Plan read_root(Reader& reader, const YamlNode& root, const std::string& given_ta
   if (const YamlNode* node = fields.find("connection")) plan.connection = read_connection(reader, *node);
   const std::set<std::uint32_t> everybodys_feeds = reader.take_feeds();
   if (const YamlNode* scenarios = fields.need("scenarios", "scenarios: {visitor: {script: [connect, ...]}}"))
-    plan.scenarios = read_scenarios(reader, *scenarios, everybodys_feeds);
+    plan.scenarios =
+        read_scenarios(reader, *scenarios, everybodys_feeds, plan.connection.graphql.has_value());
   for (Scenario& s : plan.scenarios) give_timeout(s.script, plan.connection.timeout_ns);
   if (const YamlNode* node = fields.find("search")) plan.search = read_search(reader, *node, plan.scenarios);
   const YamlNode* stages =

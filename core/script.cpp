@@ -8,9 +8,9 @@ namespace {
 Op op_of(const Step& step) {
   // In the order of Step's alternatives; a repeat opens here and is closed by its own instruction, and to
   // reconnect is to end one connection and make the next.
-  constexpr Op kOps[] = {Op::connect,      Op::send,  Op::request, Op::listen, Op::think,
-                         Op::repeat_begin, Op::close, Op::drop,    Op::expect, Op::ping,
-                         Op::log,          Op::close, Op::choose,  Op::set};
+  constexpr Op kOps[] = {Op::connect, Op::send, Op::request,   Op::listen,      Op::think,  Op::repeat_begin,
+                         Op::close,   Op::drop, Op::expect,    Op::ping,        Op::log,    Op::close,
+                         Op::choose,  Op::set,  Op::subscribe, Op::unsubscribe, Op::operate};
   static_assert(std::size(kOps) == std::variant_size_v<decltype(Step::what)>);
   return kOps[step.what.index()];
 }
@@ -36,7 +36,7 @@ void append(const Steps& steps, std::uint8_t depth, bool paced, Script& script) 
     const auto begin = static_cast<std::uint32_t>(script.size());
     const auto* reconnect = std::get_if<ReconnectStep>(&step.what);
     const Op op = reconnect != nullptr && reconnect->drop ? Op::drop : op_of(step);
-    script.push_back({op, 0, paced && (op == Op::send || op == Op::request), 0, &step});
+    script.push_back({op, 0, paced && (op == Op::send || op == Op::request || op == Op::operate), 0, &step});
     if (op == Op::choose) append_branches(step, depth, paced, script);
     paced = false;
     if (reconnect != nullptr) script.push_back({Op::connect, 0, false, 0, &step});

@@ -28,6 +28,9 @@ enum class Op : std::uint8_t {
   set,
   branch,  ///< never run: where a branch of the `choose` before begins
   jump,
+  subscribe,
+  unsubscribe,
+  operate,
   end
 };
 
@@ -37,7 +40,8 @@ inline constexpr std::uint8_t kMaxRepeatDepth = 2;
 struct Instruction {
   Op op;
   std::uint8_t depth = 0;  ///< repeat_begin, repeat_end: 0 = outermost
-  bool paced = false;  ///< send, request: the first of an iteration of `repeat: every`, so it has a due time
+  bool paced =
+      false;  ///< send, request, operate: the first of an iteration of `repeat: every`, so it has a due time
   std::uint32_t jump = 0;      ///< repeat_begin: past its end; repeat_end: its begin; branch: the next
                                ///< one; jump: there
   const Step* step = nullptr;  ///< parameters, in the plan, which outlives the script

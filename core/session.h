@@ -24,6 +24,7 @@ enum class State : std::uint8_t {
   connecting,      ///< TCP
   securing,        ///< TLS
   upgrading,       ///< request sent, response not complete
+  acknowledging,   ///< GraphQL: connection_init sent
   thinking,        ///< open: until wake_ns
   pacing,          ///< open: until the iteration is due at wake_ns
   awaiting_reply,  ///< open: the request's reply or the message expected, or its time-out at wake_ns

@@ -34,9 +34,6 @@ constexpr std::array<NamedFigure, 9> kFigures{{
     {"receive_rate", Figure::receive_rate, Written::rate},
 }};
 
-// Of a plan's language, but not yet taken (issue 5).
-constexpr std::array<std::string_view, 1> kLater{"ack_time"};
-
 struct NamedComparison {
   std::string_view sign;
   Comparison comparison;
@@ -126,8 +123,6 @@ class ExpressionReader {
       expression_.subject = *counter;
       return true;
     }
-    if (std::find(kLater.begin(), kLater.end(), name.text) != kLater.end())
-      return fail(name.offset, fmt::format("metric '{}' is not yet supported", name.text));
     const auto names = metric_names();
     const std::string hint = did_you_mean(name.text, names);
     return fail(name.offset, fmt::format("unknown metric {}{}", quoted(name.text),

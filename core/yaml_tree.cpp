@@ -113,6 +113,7 @@ class TreeBuilder : public YAML::EventHandler {
     YamlNode& node = add(YamlNode::Kind::scalar, mark, anchor);
     node.weight += value.size() / 32;
     node.text = value;
+    node.quoted = has_quotes;
     node.source = has_quotes ? at + 1 : at;
     attach(node);
   }

@@ -23,6 +23,7 @@ inline constexpr std::uint64_t kHeaviestTree =
 
 struct YamlNode {
   enum class Kind : std::uint8_t { null, scalar, sequence, map } kind = Kind::null;
+  bool quoted = false;  ///< a scalar in quotes, so a text whatever it looks like
   bool faulty = false;  ///< a mistake in it was reported; further ones would only repeat it
   Position at;
   std::string text;                        ///< of a scalar

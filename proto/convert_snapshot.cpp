@@ -60,7 +60,7 @@ void write(const FailureCount& from, proto::FailureCount& to) {
 }
 
 Expected<FailureCount, std::string> read(const proto::FailureCount& from) {
-  if (!is_within(from.phase(), Phase::close) || !is_within(from.cause(), Cause::other))
+  if (!is_within(from.phase(), kLastPhase) || !is_within(from.cause(), Cause::other))
     return Unexpected{std::string{"snapshot: a failure of no known kind"}};
   return FailureCount{.failure = {.phase = static_cast<Phase>(from.phase()),
                                   .cause = static_cast<Cause>(from.cause()),

@@ -36,7 +36,7 @@ Step every(std::int64_t every_ns, std::optional<std::int64_t> for_ns, Steps body
 
 Step think(std::int64_t ns) { return {ThinkStep{{Duration::Kind::exponential, ns, 0}}}; }
 
-Step listen() { return {ListenStep{"/seq", "/batch_us", "/sent_us", TimeUnit::us, {}}}; }
+Step listen() { return {ListenStep{"/seq", "/batch_us", "/sent_us", TimeUnit::us, {}, {}}}; }
 
 Stage users(std::string name, std::map<std::uint32_t, std::uint64_t> wanted, std::optional<double> rate) {
   Stage stage;

@@ -259,9 +259,12 @@ void World::answer_upgrade(Connection& c, std::size_t head_bytes) {
   c.upgraded = true;
   ++handshakes_;
   send(c, fmt::format("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                      "Sec-WebSocket-Accept: {}\r\n\r\n",
-                      accept_of(head.substr(key + field.size(), 24))));
+                      "Sec-WebSocket-Accept: {}\r\n{}\r\n",
+                      accept_of(head.substr(key + field.size(), 24)),
+                      subprotocol_.empty() ? "" : "Sec-WebSocket-Protocol: " + subprotocol_ + "\r\n"));
   if (!closing_.empty()) send(c, server_frame(8, closing_), true);
+  if (c.path != "/graphql") return;
+  for (const std::string& text : answers_("open")) say(c, text);
 }
 
 void World::message(Connection& c, std::uint8_t opcode, const std::string& payload) {
@@ -283,8 +286,16 @@ void World::message(Connection& c, std::uint8_t opcode, const std::string& paylo
     if (payload == "broadcast") broadcast();
     return;
   }
+  if (c.path == "/graphql")
+    for (const std::string& text : answers_(payload)) say(c, text);
   if (c.path == "/echo") reply(c, server_frame(opcode, payload));
   if (c.path == "/deep") reply(c, server_frame(1, nested(payload == "objects" ? R"({"a":)" : "[", 10'000)));
+}
+
+void World::say(Connection& c, const std::string& text) {
+  if (!text.starts_with("close ")) return reply(c, server_frame(1, text));
+  const int code = std::stoi(text.substr(6));
+  send(c, server_frame(8, std::string{static_cast<char>(code >> 8), static_cast<char>(code & 255)}), true);
 }
 
 void World::reply(Connection& c, const std::string& frame) {

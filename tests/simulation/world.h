@@ -148,6 +148,13 @@ class World {
   /// It sends so many messages of so many bytes to everyone on the path, as fast as it can.
   void flood(const std::string& path, std::uint32_t messages, std::size_t bytes);
 
+  /// What the target answers to a text on the path /graphql, message by message; `subprotocol` stands in its
+  /// 101 unless it is empty. A text that begins with "close " is sent as a close frame of that code instead.
+  void speak(std::string subprotocol,
+             std::function<std::vector<std::string>(const std::string& text)> answers) {
+    subprotocol_ = std::move(subprotocol), answers_ = std::move(answers);
+  }
+
   [[nodiscard]] std::size_t open_sockets() const noexcept { return open_sockets_; }
   /// What the target counted, data messages.
   [[nodiscard]] std::uint64_t messages_in() const noexcept { return messages_in_; }
@@ -176,6 +183,7 @@ class World {
   void take_apart(Connection& connection);
   void answer_upgrade(Connection& connection, std::size_t head_bytes);
   void message(Connection& connection, std::uint8_t opcode, const std::string& payload);
+  void say(Connection& connection, const std::string& text);
   void reply(Connection& connection, const std::string& frame);
   void broadcast();
   void send(Connection& connection, const std::string& bytes, bool then_end = false);
@@ -194,6 +202,8 @@ class World {
   std::map<int, std::int64_t>
       last_arrival_ns_;  ///< keeps the bytes of a connection in order; key: +fd out, -fd in
   int next_descriptor_ = 3;
+  std::string subprotocol_;
+  std::function<std::vector<std::string>(const std::string&)> answers_;
   std::size_t open_sockets_ = 0;
   std::uint32_t refusals_ = 0;
   std::int64_t idle_cut_ns_ = 0;

@@ -26,13 +26,17 @@ TEST(Failure, IsDescribedAsTheErrorTableShowsIt) {
       {{Phase::connect, Cause::timeout, 250}, "no answer in 250 ms"},
       {{Phase::open, Cause::peer_close, 1011}, "closed by peer, 1011 internal error"},
       {{Phase::open, Cause::peer_close, 1005}, "closed by peer, no code"},
-      {{Phase::open, Cause::peer_close, 4406}, "closed by peer, 4406"},
+      {{Phase::open, Cause::peer_close, 4405}, "closed by peer, 4405"},
+      {{Phase::ack, Cause::peer_close, 4406}, "closed by peer, 4406 subprotocol not acceptable (GraphQL)"},
+      {{Phase::ack, Cause::timeout, 10'000}, "no connection_ack in 10 s"},
+      {{Phase::open, Cause::unexpected_message, 5}, "GraphQL message 'ka' out of place"},
   };
   for (const auto& c : cases) EXPECT_EQ(describe(c.failure), c.text);
 }
 
 TEST(Failure, EveryCauseHasATextOfItsOwnInEveryPhase) {
-  for (const Phase phase : {Phase::connect, Phase::upgrade, Phase::request, Phase::open, Phase::close}) {
+  for (const Phase phase :
+       {Phase::connect, Phase::upgrade, Phase::request, Phase::open, Phase::close, Phase::ack}) {
     std::set<std::string> texts;
     for (std::uint8_t cause = 0; cause <= kLastCause; ++cause)
       EXPECT_TRUE(texts.insert(describe({phase, static_cast<Cause>(cause), 0})).second) << int{cause};

@@ -17,9 +17,9 @@ Plan plan_with(const std::string& script) {
 }
 
 std::string written(const Script& script) {
-  const char* names[] = {"connect",    "send",  "request", "listen", "think", "begin",
-                         "end-repeat", "close", "drop",    "expect", "ping",  "log",
-                         "choose",     "set",   "branch",  "jump",   "end"};
+  const char* names[] = {"connect", "send", "request",   "listen",      "think",   "begin",  "end-repeat",
+                         "close",   "drop", "expect",    "ping",        "log",     "choose", "set",
+                         "branch",  "jump", "subscribe", "unsubscribe", "operate", "end"};
   std::string out;
   for (const Instruction& i : script) {
     out += names[static_cast<std::size_t>(i.op)];
