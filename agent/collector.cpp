@@ -80,6 +80,7 @@ void Collector::add(const Portion& portion, std::size_t worker) {
         failures_.try_emplace({failure.stage, failure.scenario, failure.failure}, failure);
     if (is_new) continue;
     known->second.count += failure.count;
+    show_more(known->second.sample, failure.sample);
     known->second.first_us = std::min(known->second.first_us, failure.first_us);
     known->second.last_us = std::max(known->second.last_us, failure.last_us);
   }

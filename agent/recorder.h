@@ -53,7 +53,6 @@ class Recorder {
   static constexpr std::size_t kFailureKinds = 200;
   /// Broadcasts told apart in one portion; what exceeds them is added to the last one of the same scenario.
   static constexpr std::size_t kBroadcasts = 2048;
-  static constexpr std::size_t kSampleBytes = 200;
 
   explicit Recorder(std::uint32_t scenarios);
 

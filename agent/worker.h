@@ -113,6 +113,9 @@ class Worker {
   /// How long a turn goes on with those, so that many floods do not hold up everybody else.
   static constexpr std::int64_t kReadOn_ns = 2'000'000;
   static constexpr std::uint32_t kStepsPerRun = 64;
+  /// How long a refusal's body is waited for, and how often: one shows what all of them say.
+  static constexpr std::int64_t kBodyWait_ns = 100'000'000;
+  static constexpr std::int64_t kBodyPause_ns = 1'000'000'000;
   static constexpr std::size_t kReceiveBytes = 64 * 1024;
 
   struct Letter {
@@ -174,6 +177,10 @@ class Worker {
   void request_upgrade(Session& session);
   void upgrade_received(Session& session, std::span<const std::uint8_t> bytes);
   void head_received(Session& session, std::string_view head, std::span<const std::uint8_t> rest);
+  void refused(Session& session, const HandshakeVerdict& verdict, std::string_view head,
+               std::string_view behind);
+  void body_received(Session& session, std::string_view bytes);
+  void show_refusal(Session& session);
   void opened(Session& session);
   void attempt_failed(Session& session, const Failure& failure, std::string_view sample = {});
   [[nodiscard]] KeyText key_of(const Session& session) const noexcept;
@@ -346,6 +353,8 @@ class Worker {
   bool dropping_ = false;  ///< the stage is over, and what was due in it is being counted
   bool stop_asked_ = false;
   bool more_due_ = false;  ///< a budget was used up: do not wait
+
+  std::int64_t body_sought_ns_ = -kBodyPause_ns;  ///< when the body of a refusal was last waited for
 
   std::uint32_t opening_ = 0;
   std::uint32_t open_ = 0;

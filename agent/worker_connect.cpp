@@ -5,6 +5,7 @@
 #include "agent/worker.h"
 #include "core/bytes.h"
 #include "core/handshake.h"
+#include "core/refusal.h"
 
 namespace onrush {
 namespace {
@@ -147,6 +148,7 @@ KeyText Worker::key_of(const Session& session) const noexcept {
 
 void Worker::upgrade_received(Session& session, std::span<const std::uint8_t> bytes) {
   const std::string_view text = text_of(bytes);
+  if (session.partial != 0 && partial_.at(session.partial).refusal != 0) return body_received(session, text);
   if (session.partial == 0) {
     if (!may_be_http(text)) return attempt_failed(session, {Phase::upgrade, Cause::not_http, 0}, text);
     const auto end = find_head_end(text, 0);
@@ -165,19 +167,53 @@ void Worker::upgrade_received(Session& session, std::span<const std::uint8_t> by
                          bytes.subspan(*end - before));
   if (partial.bytes.size() > kMaxHeadBytes)
     attempt_failed(session, {Phase::upgrade, Cause::head_too_large, 0},
-                   std::string_view{partial.bytes}.substr(0, Recorder::kSampleBytes));
+                   std::string_view{partial.bytes}.substr(0, kSampleBytes));
 }
 
 void Worker::head_received(Session& session, std::string_view head, std::span<const std::uint8_t> rest) {
   const KeyText key = key_of(session);
   const HandshakeVerdict verdict =
       check_response(head, text_of(key), {program_.heads[step_of(session).head].subprotocols()});
+  if (verdict.failure.cause == Cause::refused_status) return refused(session, verdict, head, text_of(rest));
   if (verdict.failure.cause != Cause::none) return attempt_failed(session, verdict.failure, verdict.sample);
   partial_.give_back(session.partial);
   const SocketToken token = token_of(session);
   const int descriptor = session.fd;
   opened(session);
   if (!rest.empty() && still(session, token, descriptor)) frames_received(session, rest);
+}
+
+// The body's beginning is worth a sample. Where it comes in a segment of its own, one connection a second
+// waits for it, as long as its deadline lets it; the others fail with what they have.
+void Worker::refused(Session& session, const HandshakeVerdict& verdict, std::string_view head,
+                     std::string_view behind) {
+  if (!awaits_body(head, behind) || now_ns_ - body_sought_ns_ < kBodyPause_ns)
+    return attempt_failed(session, verdict.failure, with_body(verdict.sample, head, behind));
+  body_sought_ns_ = now_ns_;
+  std::string both = std::string{head}.append(behind.substr(0, kBodyBytes));  // which may lie in the buffer
+  Partial& partial = partial_of(session);
+  partial.bytes = std::move(both);
+  partial.refusal = head.size();
+  timers_.arm(session, std::min(session.wake_ns, now_ns_ + kBodyWait_ns));
+}
+
+void Worker::body_received(Session& session, std::string_view bytes) {
+  Partial& partial = partial_.at(session.partial);
+  const std::size_t room = partial.refusal + kBodyBytes - partial.bytes.size();
+  partial.bytes.append(bytes.substr(0, room));
+  const std::string_view all = partial.bytes;
+  if (!awaits_body(all.substr(0, partial.refusal), all.substr(partial.refusal))) show_refusal(session);
+}
+
+// Its body is there, or was waited for long enough: by time, end or reset.
+void Worker::show_refusal(Session& session) {
+  Partial& partial = partial_.at(session.partial);
+  const std::string_view head = std::string_view{partial.bytes}.substr(0, partial.refusal);
+  const std::string_view behind = std::string_view{partial.bytes}.substr(partial.refusal);
+  const HandshakeVerdict verdict = check_response(head, text_of(key_of(session)));
+  const std::string sample = with_body(verdict.sample, head, behind);
+  partial.refusal = 0;
+  attempt_failed(session, verdict.failure, sample);
 }
 
 void Worker::opened(Session& session) {
@@ -195,6 +231,7 @@ void Worker::opened(Session& session) {
 }
 
 void Worker::attempt_failed(Session& session, const Failure& failure, std::string_view sample) {
+  if (session.partial != 0 && partial_.at(session.partial).refusal != 0) return show_refusal(session);
   count(session, Counter::failed);
   if (is_own_limit(failure)) count(session, Counter::own_failed);
   recorder_.time(session.scenario, Time::failed_handshake, now_ns_ - session.begun_ns);

@@ -110,7 +110,7 @@ Json failures_json(const Aggregate& aggregate) {
     row.count += total.count;
     row.first_us = std::min(row.first_us, total.first_us);
     row.last_us = std::max(row.last_us, total.last_us);
-    if (row.sample.empty()) row.sample = total.sample;
+    show_more(row.sample, total.sample);
   }
   std::vector<const FailureTotal*> sorted;
   for (const auto& [key, row] : rows) sorted.push_back(&row);

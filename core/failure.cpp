@@ -247,6 +247,11 @@ std::string describe(const Failure& failure) {
   return "unknown";  // a number off the wire that names no cause
 }
 
+void show_more(std::string& sample, std::string_view other) {
+  other = other.substr(0, kSampleBytes);
+  if (other.size() > sample.size()) sample.assign(other);
+}
+
 const char* name(Cause cause) noexcept {
   switch (cause) {
     case Cause::none: return "none";

@@ -4,10 +4,16 @@
 // separates the generator's own limits from the target's faults. Owner: constant data and values.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace onrush {
+
+/// Of what shows one case of a failure: enough for a status line, where it points to, and the first 200 bytes
+/// of a body. Whoever keeps one cuts it to this.
+inline constexpr std::size_t kSampleBytes = 512;
 
 /// What the connection was doing.
 enum class Phase : std::uint8_t { connect, tls, upgrade, request, open, close };
@@ -70,6 +76,9 @@ struct Failure {
 /// "refused (ECONNREFUSED)", "503 Service Unavailable", "no answer in 30 s", "closed by peer, 1011 internal
 /// error".
 [[nodiscard]] std::string describe(const Failure& failure);
+
+/// Keeps of two samples of one kind the longer one, which shows more of what was said.
+void show_more(std::string& sample, std::string_view other);
 
 /// "connect", "upgrade", ...
 [[nodiscard]] const char* name(Phase phase) noexcept;

@@ -40,7 +40,8 @@ struct FailureCount {
   std::uint64_t count;
   std::int64_t first_us;  ///< since the run began
   std::int64_t last_us;   ///< since the run began
-  std::string sample;  ///< at most 200 bytes that show one case: a status line, a close reason; may be empty
+  std::string
+      sample;  ///< at most kSampleBytes that show one case: a status line, a close reason; may be empty
 };
 
 /// What listening users got of one broadcast, in this snapshot.
