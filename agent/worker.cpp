@@ -21,12 +21,13 @@ std::uint32_t milliseconds(std::int64_t time_ns) {
 
 }  // namespace
 
-Worker::Worker(const Program& program, const WorkerSettings& settings, PortAllocator ports, Network& network,
-               std::unique_ptr<TlsLayer> tls)
+Worker::Worker(const Program& program, const WorkerSettings& settings, std::vector<PortAllocator> ports,
+               Network& network, std::unique_ptr<TlsLayer> tls)
     : program_{program},
       settings_{settings},
       network_{network},
       ports_{std::move(ports)},
+      destinations_{program, settings.share.index, settings.capacity},
       tls_{std::move(tls)},
       slab_{settings.capacity},
       timers_{slab_, network.now_ns()},

@@ -37,6 +37,7 @@
 #include "agent/broadcasts.h"
 #include "agent/buffer_pool.h"
 #include "agent/captures.h"
+#include "agent/destinations.h"
 #include "agent/feed_rows.h"
 #include "agent/keep_alive.h"
 #include "agent/network.h"
@@ -68,9 +69,9 @@ class Worker {
   static constexpr std::int64_t kCloseWait_ns = 1'000'000'000;
   static constexpr std::uint32_t kMaxMessageBytes = 16 * 1024 * 1024;
 
-  /// `tls`: of a plan whose target is wss.
-  Worker(const Program& program, const WorkerSettings& settings, PortAllocator ports, Network& network,
-         std::unique_ptr<TlsLayer> tls = nullptr);
+  /// `ports`: an allocator for each endpoint of the program. `tls`: of a plan whose targets are wss.
+  Worker(const Program& program, const WorkerSettings& settings, std::vector<PortAllocator> ports,
+         Network& network, std::unique_ptr<TlsLayer> tls = nullptr);
 
   /// Waits for what comes next, at most until it is due, and does it.
   void turn();
@@ -175,6 +176,12 @@ class Worker {
   void established(Session& session) noexcept;
   [[nodiscard]] bool encode_request_of(const Session& session);
   void request_upgrade(Session& session);
+  [[nodiscard]] const Destination& destination_of(const Session& session) const noexcept {
+    return program_.destinations[destinations_.of(slab_.slot_of(session))];
+  }
+  [[nodiscard]] const Url& target_of(const Session& session) const noexcept {
+    return program_.plan.targets[destination_of(session).target].url;
+  }
   void upgrade_received(Session& session, std::span<const std::uint8_t> bytes);
   void head_received(Session& session, std::string_view head, std::span<const std::uint8_t> rest);
   void refused(Session& session, const HandshakeVerdict& verdict, std::string_view head,
@@ -310,7 +317,8 @@ class Worker {
   const Program& program_;
   const WorkerSettings settings_;
   Network& network_;
-  PortAllocator ports_;
+  std::vector<PortAllocator> ports_;  ///< by endpoint
+  Destinations destinations_;
   const std::unique_ptr<TlsLayer> tls_;  ///< none: plain
   Slab slab_;
   TimerWheel timers_;

@@ -88,7 +88,7 @@ void Worker::close_socket(Session& session) noexcept {
   if (tls_ != nullptr) tls_->release(slab_.slot_of(session));
   if (session.fd != -1) {
     network_.close(session.fd, true);
-    ports_.give_back(session.endpoint);
+    ports_[destination_of(session).endpoint].give_back(session.endpoint);
     session.fd = -1;
   }
   session.clear(kUnread);

@@ -59,6 +59,7 @@ void Worker::connect(Session& session, const ConnectStep& step, std::int64_t due
   session.frame = {};
   set_state(session, State::connecting);
   timers_.arm(session, now_ns_ + step.timeout_ns);
+  destinations_.choose(slab_.slot_of(session));
   if (!encode_request_of(session)) return attempt_failed(session, {Phase::connect, Cause::broken_header, 0});
   // TLS begins once the connection is there, so that its cost is not taken for TCP's.
   if (tls_ != nullptr) frame_.clear();
@@ -75,18 +76,20 @@ void Worker::connect(Session& session, const ConnectStep& step, std::int64_t due
 
 // A descriptor, -kNoPort or -errno.
 Network::Begun Worker::open_socket(Session& session) {
+  const Destination destination = destination_of(session);
+  PortAllocator& ports = ports_[destination.endpoint];
   Network::Begun last{-kNoPort};
   for (int tries = 0; tries < kPortsTried; ++tries) {
-    const auto taken = ports_.take();
+    const auto taken = ports.take();
     if (!taken) break;
-    const Network::Begun begun =
-        network_.connect(taken->endpoint, program_.target, token_of(session), bytes_of(frame_));
+    const Network::Begun begun = network_.connect(taken->endpoint, program_.endpoints[destination.endpoint],
+                                                  token_of(session), bytes_of(frame_));
     if (begun.descriptor >= 0) {
       session.fd = begun.descriptor;
       session.endpoint = taken->ticket;
       return begun;
     }
-    ports_.give_back(taken->ticket);
+    ports.give_back(taken->ticket);
     last = begun;
     if (begun.descriptor != -EADDRINUSE && begun.descriptor != -EADDRNOTAVAIL) return begun;
     count(session, Counter::port_retries);
@@ -132,7 +135,7 @@ bool Worker::encode_request_of(const Session& session) {
     lines = text_;
   }
   frame_.clear();
-  encode_request(program_.plan.target, text_of(key), frame_, {lines, head.has_host()});
+  encode_request(target_of(session), text_of(key), frame_, {lines, head.has_host()});
   return true;
 }
 
@@ -232,6 +235,11 @@ void Worker::opened(Session& session) {
 
 void Worker::attempt_failed(Session& session, const Failure& failure, std::string_view sample) {
   if (session.partial != 0 && partial_.at(session.partial).refusal != 0) return show_refusal(session);
+  std::string where;
+  if (failure.phase == Phase::connect && program_.endpoints.size() > 1) {
+    where = program_.endpoints[destination_of(session).endpoint].text();
+    sample = where;
+  }
   count(session, Counter::failed);
   if (is_own_limit(failure)) count(session, Counter::own_failed);
   recorder_.time(session.scenario, Time::failed_handshake, now_ns_ - session.begun_ns);

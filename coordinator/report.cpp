@@ -246,7 +246,7 @@ std::string summary_json(const RunFacts& facts, const Aggregate& aggregate) {
             {"exit_code", exit_code(facts.decision.verdict)},
             {"reasons", facts.decision.reasons},
             {"warnings", facts.decision.warnings},
-            {"target", aggregate.plan().target.text},
+            {"target", describe(aggregate.plan().targets)},
             {"hosts", facts.hosts}};
   if (facts.clock_error_us) json["clock_error_us"] = *facts.clock_error_us;
   json["counts"] = counts_json(total.counters, open_of(total.counters));

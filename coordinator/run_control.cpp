@@ -154,7 +154,7 @@ void RunControl::begin(const std::vector<AgentId>& ids) {
   members_ = ids;
   hellos_.clear();
   for (const AgentId id : ids) hellos_.push_back(*fleet_.hello(id));
-  const std::vector<SourceBlock> blocks = deal_source_blocks(hellos_, waiting.plan.target.host);
+  const std::vector<SourceBlock> blocks = deal_source_blocks(hellos_, hosts_of(waiting.plan.targets));
   std::vector<RunAgent> agents;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     const auto is_on_host = [&](const Hello& other) { return other.boot_id == hellos_[i].boot_id; };
@@ -223,7 +223,7 @@ void RunControl::finish() {
                  .clock_error_us = std::nullopt,
                  .decision = last_decision_};
   // Agents on the coordinator's own kernel, and a target on loopback, read one clock.
-  if (kernels == std::set<std::string>{boot_id()} && is_loopback(run_->plan().target.host))
+  if (kernels == std::set<std::string>{boot_id()} && all_on_loopback(run_->plan().targets))
     facts.clock_error_us = 0;
   hand_over("summary.json", summary_json(facts, aggregate));
   hand_over("series.csv", series_csv(aggregate));

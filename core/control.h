@@ -76,6 +76,10 @@ struct SourceBlock {
   std::vector<std::string> addresses;  ///< "" = whatever the route gives
   std::uint16_t first_port = 0;
   std::uint16_t last_port = 0;  ///< inclusive
+  /// Towards addresses that none of `addresses` can reach: these ports of whatever address the route gives,
+  /// which the agents of its host share. 0: there are none.
+  std::uint16_t first_shared_port = 0;
+  std::uint16_t last_shared_port = 0;  ///< inclusive
 };
 
 struct Prepare {

@@ -19,9 +19,9 @@
 #include "core/feed.h"
 #include "core/plan_files.h"
 #include "core/regex.h"
+#include "core/target.h"
 #include "core/template.h"
 #include "core/threshold.h"
-#include "core/url.h"
 
 namespace onrush {
 
@@ -232,7 +232,7 @@ enum class OnAgentLoss : std::uint8_t { carry_on, abort };
 
 struct Plan {
   std::string name;
-  Url target;
+  std::vector<Target> targets = {Target{}};  ///< at least one
   Connection connection;
   std::vector<Feed> data;
   std::set<std::string> files;  ///< that are named, those of feeds apart

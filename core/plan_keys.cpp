@@ -13,6 +13,8 @@ constexpr Names<13> kPlan{"name",          "target",     "parameters", "connecti
                           "stages",        "thresholds", "abort",      "seed",       "observe",
                           "on_agent_loss", "data",       "search"};
 
+constexpr Names<3> kTarget{"url", "weight", "resolve"};
+
 constexpr Names<6> kConnection{"headers", "cookies", "subprotocols", "tls", "ping", "timeout"};
 
 constexpr Names<3> kConnectionLater{"protocol", "deflate", "proxy"};
@@ -91,6 +93,7 @@ constexpr Names<11> kSearch{"raise",  "from", "to",   "factor", "step",   "keep"
 }  // namespace
 
 constinit const KeyTable kPlanKeys{"a plan", kPlan, {}};
+constinit const KeyTable kTargetKeys{"'target'", kTarget, {}};
 constinit const KeyTable kConnectionKeys{"'connection'", kConnection, kConnectionLater};
 constinit const KeyTable kFeedKeys{"a feed", kFeed, {}};
 constinit const KeyTable kTlsKeys{"'tls'", kTls, {}};
@@ -120,11 +123,11 @@ constinit const KeyTable kSearchKeys{"'search'", kSearch, {}};
 
 std::span<const KeyTable* const> key_tables() noexcept {
   static constexpr auto kAll = std::to_array<const KeyTable*>({
-      &kPlanKeys,    &kConnectionKeys, &kFeedKeys,     &kTlsKeys,        &kScenarioKeys,  &kStageKeys,
-      &kSteps,       &kConnectKeys,    &kSendKeys,     &kRequestKeys,    &kReplyKeys,     &kListenKeys,
-      &kThinkKeys,   &kRepeatKeys,     &kCloseKeys,    &kObserveKeys,    &kKeepAliveKeys, &kPingKeys,
-      &kOnCloseKeys, &kBackoffKeys,    &kArrivalsKeys, &kDisconnectKeys, &kExpectKeys,    &kCaptureKeys,
-      &kBranchKeys,  &kReconnectKeys,  &kSearchKeys,
+      &kPlanKeys,    &kTargetKeys,  &kConnectionKeys, &kFeedKeys,     &kTlsKeys,        &kScenarioKeys,
+      &kStageKeys,   &kSteps,       &kConnectKeys,    &kSendKeys,     &kRequestKeys,    &kReplyKeys,
+      &kListenKeys,  &kThinkKeys,   &kRepeatKeys,     &kCloseKeys,    &kObserveKeys,    &kKeepAliveKeys,
+      &kPingKeys,    &kOnCloseKeys, &kBackoffKeys,    &kArrivalsKeys, &kDisconnectKeys, &kExpectKeys,
+      &kCaptureKeys, &kBranchKeys,  &kReconnectKeys,  &kSearchKeys,
   });
   return kAll;
 }
