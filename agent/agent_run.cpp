@@ -206,8 +206,9 @@ Expected<bool, std::string> AgentRun::Parts::add_worker(const Prepare& prepare, 
   const std::uint64_t descriptors =
       (settings.descriptor_limit - std::min(settings.descriptor_limit, kReservedDescriptors)) / count;
   const Places places = places_of(program->plan, share, descriptors);
-  const WorkerSettings worker_settings{share, prepare.share, places.users + places.arrivals + kSparePlaces,
+  WorkerSettings worker_settings{share, prepare.share, places.users + places.arrivals + kSparePlaces,
                                        places.arrivals};
+  worker_settings.trace_users = prepare.plan.trace_users;
   std::unique_ptr<TlsLayer> tls;
   if (program->plan.targets.front().url.secure) {
     auto made = TlsLayer::make(program->plan.connection.tls, program->plan.targets.front().url,

@@ -102,6 +102,7 @@ void Recorder::clear(Portion& portion) noexcept {
   portion.failures.clear();
   portion.broadcasts.clear();
   portion.log.clear();
+  portion.trace.clear();
 }
 
 const Portion* Recorder::oldest() const noexcept {

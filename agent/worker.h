@@ -24,6 +24,7 @@
 // worker_ping.cpp: keep-alive pings
 // worker_close.cpp: ends
 // worker_return.cpp: who was cut off comes back
+// worker_trace.cpp: what is followed
 #pragma once
 
 #include <array>
@@ -49,6 +50,7 @@
 #include "core/handshake.h"
 #include "core/random.h"
 #include "core/timer_wheel.h"
+#include "core/trace.h"
 
 namespace onrush {
 
@@ -57,6 +59,7 @@ struct WorkerSettings {
   Share agent{0, 1};                   ///< the agent's own, of which this is one
   std::uint32_t capacity = 0;          ///< sessions at once
   std::uint32_t arrival_capacity = 0;  ///< of them, those of the open model at most
+  std::uint32_t trace_users = 0;       ///< users of each scenario that are followed
   bool echoes = false;  ///< every message goes back as it came: what tests/conformance asks for
 };
 
@@ -293,6 +296,20 @@ class Worker {
   [[nodiscard]] bool send_echo(Session& session, Opcode opcode, std::span<const std::uint8_t> payload);
   [[nodiscard]] bool send_close(Session& session, std::uint16_t code, std::string_view reason);
   void writable(Session& session);
+
+  // worker_trace.cpp
+  /// Off, it costs one branch that is never taken.
+  [[nodiscard]] bool is_traced(const Session& session) const noexcept {
+    return settings_.trace_users != 0 && session.user - first_user(session) < settings_.trace_users;
+  }
+  [[nodiscard]] std::uint64_t first_user(const Session& session) const noexcept {
+    return 1 + (session.has(kArrival) ? program_.all_users : program_.user_bases[session.scenario]);
+  }
+  void trace(const Session& session, Direction direction, std::string_view text);
+  void trace_connect(const Session& session, const Endpoint& local);
+  void trace_head(const Session& session, Direction direction, std::string_view head);
+  void trace_sent(const Session& session, std::string_view bytes);
+  void trace_piece(const Session& session, const FramePiece& piece);
 
   // worker_close.cpp
   void end_session(Session& session);

@@ -1,9 +1,15 @@
 // Ends: of a step, of a connection, of a session; each counted once.
+#include <fmt/format.h>
+
 #include "agent/worker.h"
 
 namespace onrush {
 
 void Worker::note_failure(const Session& session, const Failure& failure, std::string_view sample) {
+  if (is_traced(session))
+    trace(session, Direction::none,
+          fmt::format("failed, {}: {}{}{}", name(failure.phase), describe(failure),
+                      sample.empty() ? "" : ": ", printable(sample, kSampleBytes)));
   recorder_.failure(session.scenario, failure, run_us(now_ns_), sample);
 }
 
@@ -66,6 +72,7 @@ void Worker::lose_connection(Session& session, const Failure& failure, std::stri
 void Worker::connection_ended(Session& session) {
   leave_step(session);
   const bool lost = session.has(kLost);
+  if (is_traced(session)) trace(session, Direction::none, "closed");
   count(session, Counter::closed);
   if (lost) count(session, Counter::lost);
   const bool cut_by_plan = was_cut(session);

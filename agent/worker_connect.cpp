@@ -71,6 +71,7 @@ void Worker::connect(Session& session, const ConnectStep& step, std::int64_t due
   if (begun.written == 0) return;
   now_ns_ = begun.established_ns;
   established(session);
+  if (is_traced(session)) trace_sent(session, frame_);
   wrote(session, frame_, begun.written);
 }
 
@@ -87,6 +88,7 @@ Network::Begun Worker::open_socket(Session& session) {
     if (begun.descriptor >= 0) {
       session.fd = begun.descriptor;
       session.endpoint = taken->ticket;
+      if (is_traced(session)) trace_connect(session, taken->endpoint);
       return begun;
     }
     ports.give_back(taken->ticket);
@@ -174,6 +176,7 @@ void Worker::upgrade_received(Session& session, std::span<const std::uint8_t> by
 }
 
 void Worker::head_received(Session& session, std::string_view head, std::span<const std::uint8_t> rest) {
+  if (is_traced(session)) trace_head(session, Direction::received, head);
   const KeyText key = key_of(session);
   const HandshakeVerdict verdict =
       check_response(head, text_of(key), {program_.heads[step_of(session).head].subprotocols()});
@@ -226,6 +229,7 @@ void Worker::opened(Session& session) {
   attempt_ended(session, true);
   if (keep_alive_.is_on()) keep_alive_.sent_ns(slab_.slot_of(session)) = 0;
   session.begun_ns = now_ns_;
+  if (is_traced(session)) trace(session, Direction::none, "open");
   timers_.disarm(session);
   set_state(session, State::pacing);
   settle(session);

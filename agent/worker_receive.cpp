@@ -66,6 +66,7 @@ void Worker::frames_received(Session& session, std::span<const std::uint8_t> byt
       break;
     }
     if (!decoded.has_piece) continue;
+    if (is_traced(session)) trace_piece(session, decoded.piece);
     if (decoded.piece.opcode >= Opcode::close)
       control_received(session, decoded.piece);
     else

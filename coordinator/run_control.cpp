@@ -229,6 +229,7 @@ void RunControl::finish() {
   hand_over("series.csv", series_csv(aggregate));
   hand_over("histograms.json", histograms_json(run_->id(), aggregate));
   hand_over("plan.yaml", plan_yaml_);
+  if (const std::optional<std::string> trace = run_->trace()) hand_over("trace.txt", *trace);
   spdlog::info("run {} {}", run_->id(), name(last_decision_.verdict));
   tell(RunFinished{exit_code(last_decision_.verdict)});
   last_ = std::move(run_);

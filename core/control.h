@@ -69,6 +69,7 @@ struct PlanText {
   std::string target;                                         ///< --target, "" = the plan's own
   PlanFiles files = {};  ///< that the plan names; on the wire in pieces before the message with the plan
   PlanEnvironment environment = {};  ///< variables that the plan names, as the command found them
+  std::uint32_t trace_users = 0;     ///< --trace: users of each scenario that are followed
 };
 
 /// Local endpoints that belong to one agent alone: each address with each port of the range.

@@ -93,6 +93,7 @@ struct Snapshot {
   std::vector<FailureCount> failures;
   std::vector<BroadcastCount> broadcasts;
   std::vector<LogLine> log;
+  std::string trace = {};  ///< lines of the users who are followed (core/trace), by worker
   Gauges gauges;
   Health health;
   bool last = false;  ///< nothing follows: every connection is closed

@@ -96,6 +96,7 @@ proto::PlanText to_proto(const PlanText& plan) {
   to.set_file(plan.file);
   to.set_yaml(plan.yaml);
   to.set_target(plan.target);
+  to.set_trace_users(plan.trace_users);
   for (const auto& [key, value] : plan.settings) {
     proto::Setting* setting = to.add_settings();
     setting->set_key(key);
@@ -115,6 +116,7 @@ PlanText from_proto(const proto::PlanText& from) {
     plan.settings.emplace_back(setting.key(), setting.value());
   for (const proto::Setting& variable : from.environment())
     plan.environment.emplace(variable.key(), variable.value());
+  plan.trace_users = from.trace_users();
   return plan;
 }
 
