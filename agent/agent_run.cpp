@@ -87,7 +87,7 @@ std::vector<Check> check_limits(const Prepare& prepare, const Plan& plan, const 
   AgentPlace place = place_of(plan, need, prepare.share, prepare.source);
   place.agent = settings.name;
   place.descriptor_limit = settings.descriptor_limit;
-  const Reach reach = reach_of(plan.targets, addresses, prepare.source);
+  const Reach reach = reach_of(dialled(plan), addresses, prepare.source);
   place.loopback = reach.loopback;
   place.busiest_share = reach.busiest_share;
   if (reach.shares_ports) {
@@ -162,7 +162,7 @@ Expected<std::unique_ptr<AgentRun>, std::vector<std::string>> AgentRun::prepare(
   source.around.feeds_are_shares = true;
   auto plan = read_plan(source);
   if (!plan) return Unexpected{std::vector{render(prepare.plan.file, plan.error())}};
-  const auto addresses = resolve(plan->targets, prepare.source, look_up);
+  const auto addresses = resolve(dialled(*plan), prepare.source, look_up);
   if (!addresses) return Unexpected{addresses.error()};
   const std::vector<Check> checks = check_limits(prepare, *plan, settings, *addresses);
   std::vector<std::string> reasons = refusals(checks);
@@ -207,7 +207,7 @@ Expected<bool, std::string> AgentRun::Parts::add_worker(const Prepare& prepare, 
       (settings.descriptor_limit - std::min(settings.descriptor_limit, kReservedDescriptors)) / count;
   const Places places = places_of(program->plan, share, descriptors);
   WorkerSettings worker_settings{share, prepare.share, places.users + places.arrivals + kSparePlaces,
-                                       places.arrivals};
+                                 places.arrivals};
   worker_settings.trace_users = prepare.plan.trace_users;
   std::unique_ptr<TlsLayer> tls;
   if (program->plan.targets.front().url.secure) {

@@ -119,11 +119,13 @@ Expected<FeedTable, std::string> table_of(const Feed& feed, const PlanFiles& fil
 
 // Two targets may lie behind one address, and then share its ports.
 void add_destinations(Program& program, const std::vector<std::vector<Endpoint>>& addresses) {
-  ONRUSH_CHECK(addresses.size() == program.plan.targets.size());
-  for (std::size_t target = 0; target < addresses.size(); ++target) {
+  const bool proxied = program.plan.connection.proxy.has_value();
+  ONRUSH_CHECK(addresses.size() == (proxied ? 1 : program.plan.targets.size()));
+  for (std::size_t target = 0; target < program.plan.targets.size(); ++target) {
+    const std::vector<Endpoint>& dialled = addresses[proxied ? 0 : target];
     program.destination_of_target.push_back(static_cast<std::uint32_t>(program.destinations.size()));
-    ONRUSH_CHECK(!addresses[target].empty());
-    for (const Endpoint& endpoint : addresses[target]) {
+    ONRUSH_CHECK(!dialled.empty());
+    for (const Endpoint& endpoint : dialled) {
       const auto known = std::find_if(
           program.endpoints.begin(), program.endpoints.end(),
           [&](const Endpoint& e) { return e.same_address(endpoint) && e.port() == endpoint.port(); });

@@ -68,8 +68,8 @@ struct Program {
   std::uint64_t all_users = 0;            ///< sum of user_peaks: arrivals are numbered after them
   ArrivalMix mix;
 
-  /// `addresses`: of each target at least one. `files`: those with which the plan was read, with shares of
-  /// its feeds. Errors: what this engine cannot run.
+  /// `addresses`: of each that the plan dials (core/plan.h) at least one. `files`: those with which the plan
+  /// was read, with shares of its feeds. Errors: what this engine cannot run.
   static Expected<std::unique_ptr<const Program>, std::string> make(
       Plan plan, const std::vector<std::vector<Endpoint>>& addresses, const PlanFiles& files = {});
 };

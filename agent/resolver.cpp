@@ -28,14 +28,13 @@ Found ask_resolver(const std::string& host) {
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   if (const int error = getaddrinfo(host.c_str(), nullptr, &hints, &found); error != 0)
-    return Unexpected{fmt::format("the target's host '{}' is unknown: {}", host, gai_strerror(error))};
+    return Unexpected{fmt::format("host '{}' is unknown: {}", host, gai_strerror(error))};
   std::vector<Endpoint> endpoints;
   for (const addrinfo* a = found; a != nullptr; a = a->ai_next)
     if (const auto endpoint = Endpoint::from_sockaddr(a->ai_addr, a->ai_addrlen))
       endpoints.push_back(*endpoint);
   freeaddrinfo(found);
-  if (endpoints.empty())
-    return Unexpected{fmt::format("the target's host '{}' has no IPv4 or IPv6 address", host)};
+  if (endpoints.empty()) return Unexpected{fmt::format("host '{}' has no IPv4 or IPv6 address", host)};
   return endpoints;
 }
 
@@ -100,8 +99,8 @@ Found look_up(const std::string& host) {
   }}.detach();
   std::unique_lock lock{answer->mutex};
   if (!answer->came.wait_for(lock, kPatience, [&] { return answer->found.has_value(); }))
-    return Unexpected{fmt::format("the target's host '{}' is unknown: no answer in {} s; does DNS work here?",
-                                  host, kPatience.count())};
+    return Unexpected{
+        fmt::format("host '{}' is unknown: no answer in {} s; does DNS work here?", host, kPatience.count())};
   return std::move(*answer->found);
 }
 

@@ -102,12 +102,10 @@ void Worker::timer_due(Session& session) {
       return course_ == Course::closing ? finish_session(session, false) : begin_session(session, due_ns);
     case State::connecting:
     case State::securing:
-    case State::upgrading: {
-      const Phase phase = session.state == State::connecting ? Phase::connect
-                          : session.state == State::securing ? Phase::tls
-                                                             : Phase::upgrade;
-      return attempt_failed(session, {phase, Cause::timeout, milliseconds(due_ns - session.begun_ns)});
-    }
+    case State::tunnelling:
+    case State::upgrading:
+      return attempt_failed(
+          session, {phase_of(session.state), Cause::timeout, milliseconds(due_ns - session.begun_ns)});
     case State::thinking:
     case State::pacing: return run(session, due_ns);
     case State::awaiting_reply:

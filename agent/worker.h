@@ -32,6 +32,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,13 @@
 #include "core/trace.h"
 
 namespace onrush {
+
+/// What an attempt is doing, as its failure calls it.
+[[nodiscard]] constexpr Phase phase_of(State state) noexcept {
+  if (state == State::connecting) return Phase::connect;
+  if (state == State::securing) return Phase::tls;
+  return state == State::tunnelling ? Phase::proxy : Phase::upgrade;
+}
 
 struct WorkerSettings {
   Share share{0, 1};                   ///< of all workers of all agents
@@ -177,6 +185,9 @@ class Worker {
   [[nodiscard]] Network::Begun open_socket(Session& session);
   void connected(Session& session);
   void established(Session& session) noexcept;
+  [[nodiscard]] bool encode_first_of(const Session& session);
+  [[nodiscard]] bool is_proxied() const noexcept { return program_.plan.connection.proxy.has_value(); }
+  void request_tunnel(Session& session);
   [[nodiscard]] bool encode_request_of(const Session& session);
   void request_upgrade(Session& session);
   [[nodiscard]] const Destination& destination_of(const Session& session) const noexcept {
@@ -186,7 +197,14 @@ class Worker {
     return program_.plan.targets[destination_of(session).target].url;
   }
   void upgrade_received(Session& session, std::span<const std::uint8_t> bytes);
+  struct Head {
+    std::string_view text;
+    std::span<const std::uint8_t> rest;  ///< what came behind it
+  };
+  [[nodiscard]] std::optional<Head> take_head(Session& session, std::span<const std::uint8_t> bytes,
+                                              Phase phase);
   void head_received(Session& session, std::string_view head, std::span<const std::uint8_t> rest);
+  void tunnel_received(Session& session, std::span<const std::uint8_t> bytes);
   void refused(Session& session, const HandshakeVerdict& verdict, std::string_view head,
                std::string_view behind);
   void body_received(Session& session, std::string_view bytes);

@@ -19,8 +19,9 @@ void Worker::end_session(Session& session) {
   switch (session.state) {
     case State::waiting: return finish_session(session, false);
     case State::connecting: return attempt_failed(session, {Phase::connect, Cause::cancelled, 0});
-    case State::securing: return attempt_failed(session, {Phase::tls, Cause::cancelled, 0});
-    case State::upgrading: return attempt_failed(session, {Phase::upgrade, Cause::cancelled, 0});
+    case State::securing:
+    case State::tunnelling:
+    case State::upgrading: return attempt_failed(session, {phase_of(session.state), Cause::cancelled, 0});
     case State::closing: return;
     default: break;
   }

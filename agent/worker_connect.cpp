@@ -15,6 +15,8 @@ namespace {
 constexpr int kPortsTried = 512;
 // Not an errno: our block of ports is used up.
 constexpr int kNoPort = 1 << 20;
+// Of what is no answer at all.
+constexpr std::size_t kShownBytes = 200;
 
 std::string_view text_of(const KeyText& key) noexcept { return {key.data(), key.size()}; }
 
@@ -60,9 +62,9 @@ void Worker::connect(Session& session, const ConnectStep& step, std::int64_t due
   set_state(session, State::connecting);
   timers_.arm(session, now_ns_ + step.timeout_ns);
   destinations_.choose(slab_.slot_of(session));
-  if (!encode_request_of(session)) return attempt_failed(session, {Phase::connect, Cause::broken_header, 0});
+  if (!encode_first_of(session)) return attempt_failed(session, {Phase::connect, Cause::broken_header, 0});
   // TLS begins once the connection is there, so that its cost is not taken for TCP's.
-  if (tls_ != nullptr) frame_.clear();
+  if (tls_ != nullptr && !is_proxied()) frame_.clear();
   const Network::Begun begun = open_socket(session);
   if (begun.descriptor == -kNoPort) return attempt_failed(session, {Phase::connect, Cause::no_port, 0});
   if (begun.descriptor < 0)
@@ -106,8 +108,24 @@ void Worker::connected(Session& session) {
   if (error != 0)
     return attempt_failed(session, {Phase::connect, Cause::system, static_cast<std::uint32_t>(-error)});
   established(session);
+  if (is_proxied()) return request_tunnel(session);
   if (tls_ == nullptr) return request_upgrade(session);
   if (!must_wait(session)) begin_securing(session);
+}
+
+// What goes out first on a new connection.
+bool Worker::encode_first_of(const Session& session) {
+  if (!is_proxied()) return encode_request_of(session);
+  frame_.clear();
+  encode_connect(target_of(session), *program_.plan.connection.proxy, frame_);
+  return true;
+}
+
+// In the clear, whatever the target speaks.
+void Worker::request_tunnel(Session& session) {
+  [[maybe_unused]] const bool encoded = encode_first_of(session);
+  if (is_traced(session)) trace_sent(session, frame_);
+  [[maybe_unused]] const bool alive = send_wire(session, frame_);
 }
 
 void Worker::request_upgrade(Session& session) {
@@ -120,7 +138,7 @@ void Worker::request_upgrade(Session& session) {
 void Worker::established(Session& session) noexcept {
   recorder_.time(session.scenario, Time::tcp_connect, now_ns_ - session.begun_ns);
   session.times.sent_ns = now_ns_;
-  set_state(session, tls_ == nullptr ? State::upgrading : State::securing);
+  set_state(session, is_proxied() ? State::tunnelling : tls_ == nullptr ? State::upgrading : State::securing);
 }
 
 // False if a header of the plan would break its line with this user's values.
@@ -154,25 +172,58 @@ KeyText Worker::key_of(const Session& session) const noexcept {
 void Worker::upgrade_received(Session& session, std::span<const std::uint8_t> bytes) {
   const std::string_view text = text_of(bytes);
   if (session.partial != 0 && partial_.at(session.partial).refusal != 0) return body_received(session, text);
+  if (const auto head = take_head(session, bytes, Phase::upgrade))
+    head_received(session, head->text, head->rest);
+}
+
+// The head at the front of what has come; nothing while it is not complete, or once the attempt has failed
+// over it.
+std::optional<Worker::Head> Worker::take_head(Session& session, std::span<const std::uint8_t> bytes,
+                                              Phase phase) {
+  const std::string_view text = text_of(bytes);
   if (session.partial == 0) {
-    if (!may_be_http(text)) return attempt_failed(session, {Phase::upgrade, Cause::not_http, 0}, text);
+    if (!may_be_http(text))
+      return attempt_failed(session, {phase, Cause::not_http, 0}, escaped(text, kShownBytes)), std::nullopt;
     const auto end = find_head_end(text, 0);
-    if (end && *end <= kMaxHeadBytes)
-      return head_received(session, text.substr(0, *end), bytes.subspan(*end));
+    if (end && *end <= kMaxHeadBytes) return Head{text.substr(0, *end), bytes.subspan(*end)};
   }
   // Never more than the limit is kept, whatever comes.
   Partial& partial = partial_of(session);
   const std::size_t before = partial.bytes.size();
   partial.bytes.append(text.substr(0, kMaxHeadBytes + 1 - before));
-  if (!may_be_http(partial.bytes))
-    return attempt_failed(session, {Phase::upgrade, Cause::not_http, 0}, partial.bytes);
-  const auto end = find_head_end(partial.bytes, before);
-  if (end && *end <= kMaxHeadBytes)
-    return head_received(session, std::string_view{partial.bytes}.substr(0, *end),
-                         bytes.subspan(*end - before));
-  if (partial.bytes.size() > kMaxHeadBytes)
-    attempt_failed(session, {Phase::upgrade, Cause::head_too_large, 0},
-                   std::string_view{partial.bytes}.substr(0, kSampleBytes));
+  const std::string_view all = partial.bytes;
+  if (!may_be_http(all))
+    return attempt_failed(session, {phase, Cause::not_http, 0}, escaped(all, kShownBytes)), std::nullopt;
+  const auto end = find_head_end(all, before);
+  if (end && *end <= kMaxHeadBytes) return Head{all.substr(0, *end), bytes.subspan(*end - before)};
+  if (all.size() > kMaxHeadBytes)
+    attempt_failed(session, {phase, Cause::head_too_large, 0}, escaped(all, kShownBytes));
+  return std::nullopt;
+}
+
+// What comes behind the head belongs to the tunnel already.
+void Worker::tunnel_received(Session& session, std::span<const std::uint8_t> bytes) {
+  const auto head = take_head(session, bytes, Phase::proxy);
+  if (!head) return;
+  if (is_traced(session)) trace_head(session, Direction::received, head->text);
+  const HandshakeVerdict verdict = check_tunnel(head->text);
+  if (verdict.failure.cause != Cause::none)
+    return attempt_failed(session, verdict.failure,
+                          with_body(verdict.sample, head->text, text_of(head->rest)));
+  partial_.give_back(session.partial);
+  if (tls_ != nullptr) {
+    // Nobody speaks before the client in TLS.
+    if (!head->rest.empty())
+      return attempt_failed(session, {Phase::tls, Cause::not_tls, 0},
+                            escaped(text_of(head->rest), kShownBytes));
+    session.times.sent_ns = now_ns_;
+    set_state(session, State::securing);
+    return begin_securing(session);
+  }
+  const SocketToken token = token_of(session);
+  const int descriptor = session.fd;
+  request_upgrade(session);
+  if (!head->rest.empty() && still(session, token, descriptor)) received(session, head->rest);
 }
 
 void Worker::head_received(Session& session, std::string_view head, std::span<const std::uint8_t> rest) {

@@ -26,7 +26,7 @@ void Worker::trace_head(const Session& session, Direction direction, std::string
 
 // A request's head until the connection is open, whole frames from then on.
 void Worker::trace_sent(const Session& session, std::string_view bytes) {
-  if (session.state == State::connecting || session.state == State::upgrading)
+  if (session.state >= State::connecting && session.state <= State::upgrading)
     return trace_head(session, Direction::sent, bytes);
   for (const std::string& line : describe_frames(bytes_of(bytes))) trace(session, Direction::sent, line);
 }

@@ -107,7 +107,7 @@ CheckGrade Examination::worst() const noexcept {
 
 Examination examine(const Plan& plan, const std::string& plan_file, const std::vector<Hello>& agents) {
   const PlanNeed need = need_of(plan, plan_file);
-  const std::vector<SourceBlock> blocks = deal_source_blocks(agents, hosts_of(plan.targets));
+  const std::vector<SourceBlock> blocks = deal_source_blocks(agents, hosts_of(dialled(plan)));
   Examination examination{plan.name,
                           plan_file,
                           fmt::format("{}", fmt::join(hosts_of(plan.targets), ", ")),
@@ -122,7 +122,7 @@ Examination examine(const Plan& plan, const std::string& plan_file, const std::v
     if (known == firsts.end()) {
       firsts.push_back(&agent);
       ExaminedHost& host = examination.hosts.emplace_back();
-      host.place = {agent.host, 0, 0, any_on_loopback(plan.targets)};
+      host.place = {agent.host, 0, 0, any_on_loopback(dialled(plan))};
     }
     ExaminedHost& host = examination.hosts[index];
     AgentPlace place = place_of(

@@ -287,8 +287,7 @@ std::vector<std::string> Aggregate::broken_identities() const {
   for (const auto& [second, row] : series_.rows()) add(by_second, row.counters);
   std::uint64_t attempts_failed = 0;
   for (const auto& [key, failure] : failures_)
-    if (failure.failure.phase == Phase::connect || failure.failure.phase == Phase::tls ||
-        failure.failure.phase == Phase::upgrade)
+    if (failure.failure.phase <= Phase::upgrade)  // connect, proxy, TLS and upgrade make a connection
       attempts_failed += failure.count;
 
   Identities hold;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "core/proxy.h"
 #include "core/tls.h"
 #include "core/upgrade_head.h"
 
@@ -23,6 +24,7 @@ struct Connection {
   std::int64_t timeout_ns = 30'000'000'000;  ///< of a `connect` step that states none
   UpgradeFields upgrade;
   Tls tls;
+  std::optional<Proxy> proxy;  ///< that connections go through
 };
 
 /// What is likely not meant by it, for the author; or "".

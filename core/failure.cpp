@@ -159,6 +159,7 @@ std::string describe_alert(std::uint32_t alert) {
 const char* describe_end_of_stream(Phase phase) {
   switch (phase) {
     case Phase::connect:
+    case Phase::proxy:
     case Phase::tls:
     case Phase::upgrade: return "ended by peer before its answer was complete";
     case Phase::request: return "ended by peer before the reply";
@@ -305,6 +306,7 @@ const char* name(Cause cause) noexcept {
 const char* name(Phase phase) noexcept {
   switch (phase) {
     case Phase::connect: return "connect";
+    case Phase::proxy: return "proxy";
     case Phase::tls: return "tls";
     case Phase::upgrade: return "upgrade";
     case Phase::request: return "request";
@@ -332,6 +334,11 @@ const char* remedy(const Failure& failure) noexcept {
   if (failure.cause == Cause::no_row) return "give the feed more rows, or take: cycle, or on_end: stop";
   if (failure.cause == Cause::broken_header) return "look for line breaks in the rows of the data feed";
   if (failure.cause == Cause::value_too_long) return "give it a larger at_most";
+  if (failure.phase == Phase::proxy && failure.cause != Cause::system) {
+    if (failure.cause == Cause::not_http) return "is this an HTTP proxy?";
+    if (failure.cause != Cause::refused_status) return "";
+    return failure.detail == 407 ? "are user and password right?" : "the proxy does not reach the target";
+  }
   if (failure.cause == Cause::not_http) return "is this a plain WebSocket port?";
   if (failure.cause == Cause::not_tls) return "is this a wss:// port? ws:// goes without TLS";
   if (failure.cause == Cause::self_signed || failure.cause == Cause::incomplete_chain)

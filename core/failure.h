@@ -16,7 +16,7 @@ namespace onrush {
 inline constexpr std::size_t kSampleBytes = 512;
 
 /// What the connection was doing.
-enum class Phase : std::uint8_t { connect, tls, upgrade, request, open, close };
+enum class Phase : std::uint8_t { connect, proxy, tls, upgrade, request, open, close };
 
 enum class Cause : std::uint8_t {
   none,

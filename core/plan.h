@@ -246,4 +246,7 @@ struct Plan {
   OnAgentLoss on_agent_loss = OnAgentLoss::carry_on;
 };
 
+/// What the agents connect to: the proxy, or the targets.
+[[nodiscard]] std::vector<Target> dialled(const Plan& plan);
+
 }  // namespace onrush

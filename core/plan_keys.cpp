@@ -15,9 +15,9 @@ constexpr Names<13> kPlan{"name",          "target",     "parameters", "connecti
 
 constexpr Names<3> kTarget{"url", "weight", "resolve"};
 
-constexpr Names<6> kConnection{"headers", "cookies", "subprotocols", "tls", "ping", "timeout"};
+constexpr Names<7> kConnection{"headers", "cookies", "subprotocols", "tls", "ping", "timeout", "proxy"};
 
-constexpr Names<3> kConnectionLater{"protocol", "deflate", "proxy"};
+constexpr Names<2> kConnectionLater{"protocol", "deflate"};
 
 constexpr Names<8> kTls{"ca",          "certificate", "key",     "verify",
                         "server_name", "min_version", "ciphers", "resume"};

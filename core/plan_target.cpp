@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "core/nearest.h"
+#include "core/plan.h"
 
 namespace onrush {
 namespace {
@@ -82,6 +83,11 @@ Target read_target(Reader& reader, const YamlNode& node, const std::string& what
 }
 
 }  // namespace
+
+std::vector<Target> dialled(const Plan& plan) {
+  if (!plan.connection.proxy) return plan.targets;
+  return {Target{.url = plan.connection.proxy->url}};
+}
 
 std::vector<Target> read_targets(Reader& reader, const YamlNode& node) {
   if (node.kind != YamlNode::Kind::sequence) return {read_target(reader, node, "'target'")};

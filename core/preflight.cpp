@@ -183,8 +183,8 @@ AgentPlace place_of(const Plan& plan, const PlanNeed& need, Share share, const S
   place.ports_per_address =
       source.first_port == 0 ? kKernelPorts : std::uint64_t{source.last_port} - source.first_port + 1;
   place.chosen_by_route = source.addresses.empty() || source.addresses.front().empty();
-  place.loopback = any_on_loopback(plan.targets);
-  place.busiest_share = busiest_share(plan.targets);
+  place.loopback = any_on_loopback(dialled(plan));
+  place.busiest_share = busiest_share(dialled(plan));
   return place;
 }
 

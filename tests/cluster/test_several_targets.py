@@ -83,4 +83,4 @@ def test_P011_a_name_without_address_is_refused_before_the_run(tmp_path):
     plan = write_plan(tmp_path, PLAN.format(target="ws://no-such-host.invalid/x", users=1))
     process, found = run_embedded(tmp_path, plan, "--agents", "1", seconds=30)
     assert (process.process.returncode, found) == (3, None)
-    assert "the target's host 'no-such-host.invalid' is unknown" in process.said()
+    assert "host 'no-such-host.invalid' is unknown" in process.said()

@@ -115,7 +115,7 @@ TEST(Resolve, EveryUnknownNameIsAReason) {
 TEST(Resolve, P011TheResolversNoIsSaidWithItsWords) {
   const auto endpoints = look_up("no-such-host.invalid");
   ASSERT_FALSE(endpoints.has_value());
-  EXPECT_THAT(endpoints.error(), HasSubstr("the target's host 'no-such-host.invalid' is unknown: "));
+  EXPECT_THAT(endpoints.error(), HasSubstr("host 'no-such-host.invalid' is unknown: "));
 }
 
 }  // namespace
