@@ -9,7 +9,7 @@ void Worker::note_failure(const Session& session, const Failure& failure, std::s
   if (is_traced(session))
     trace(session, Direction::none,
           fmt::format("failed, {}: {}{}{}", name(failure.phase), describe(failure),
-                      sample.empty() ? "" : ": ", printable(sample, kSampleBytes)));
+                      sample.empty() ? "" : ": ", escaped(sample, kSampleBytes)));
   recorder_.failure(session.scenario, failure, run_us(now_ns_), sample);
 }
 

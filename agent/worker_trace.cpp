@@ -21,7 +21,7 @@ void Worker::trace_connect(const Session& session, const Endpoint& local) {
 }
 
 void Worker::trace_head(const Session& session, Direction direction, std::string_view head) {
-  trace(session, direction, printable(without_secrets(head), kTracedHeadBytes));
+  trace(session, direction, escaped(without_secrets(head), kTracedHeadBytes));
 }
 
 // A request's head until the connection is open, whole frames from then on.

@@ -68,7 +68,7 @@ std::string_view take_line(std::string_view& rest) noexcept {
 }
 
 HandshakeVerdict refused(Cause cause, std::string_view shown, std::uint32_t detail = 0) {
-  return {{Phase::proxy, cause, detail}, printable(shown, kShownBytes)};
+  return {{Phase::proxy, cause, detail}, escaped(shown, kShownBytes)};
 }
 
 }  // namespace

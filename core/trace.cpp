@@ -50,7 +50,7 @@ void add_line(std::string& trace, std::int64_t at_us, std::string_view whose, Di
     trace += fmt::format("{:12.6f}  {}", static_cast<double>(at_us) / 1e6, kLeftOut);
 }
 
-std::string printable(std::string_view bytes, std::size_t most) {
+std::string escaped(std::string_view bytes, std::size_t most) {
   std::string text;
   for (const char c : bytes.substr(0, most)) {
     if (c == '\n')
@@ -92,7 +92,7 @@ std::string describe_frame(Opcode opcode, std::string_view payload, std::uint64_
     payload.remove_prefix(2);
   }
   if (payload.empty()) return text;
-  text += ": " + printable(payload, kTracedBytes);
+  text += ": " + escaped(payload, kTracedBytes);
   if (payload.size() < length && payload.size() <= kTracedBytes && opcode != Opcode::close) text += "...";
   return text;
 }

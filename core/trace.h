@@ -37,7 +37,7 @@ void add_line(std::string& trace, std::int64_t at_us, std::string_view whose, Di
               std::string_view text);
 
 /// At most `most` bytes, unprintable ones escaped: \n, \x1B; with "..." if there are more.
-[[nodiscard]] std::string printable(std::string_view bytes, std::size_t most);
+[[nodiscard]] std::string escaped(std::string_view bytes, std::size_t most);
 
 /// A request's head with the values of Authorization, Proxy-Authorization and Cookie hidden.
 [[nodiscard]] std::string without_secrets(std::string_view head);

@@ -57,10 +57,9 @@ class ConnectProxy:
             assert (method, version, fields["Host"]) == ("CONNECT", "HTTP/1.1", authority)
             if fields.get("Proxy-Authorization") != self.wanted:
                 self.refused += 1
+                # It closes as soon as it has read this.
                 client.sendall(b"HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm=\"x\"\r\n"
                                b"Content-Length: 9\r\n\r\nwho's it?")
-                client.shutdown(socket.SHUT_WR)
-                client.recv(1)
                 return
             self.asked.append(authority)
             host, port = authority.rsplit(":", 1)

@@ -36,6 +36,8 @@ def run(tmp_path, server, path, timeout="2s", users=3, length="300ms"):
 def test_P005_a_redirect_is_shown_and_never_followed(status, tmp_path):
     with ScriptedServer({"/ws2": [HOLD]}) as elsewhere, ScriptedServer({}) as server:
         places = [f"ws://127.0.0.1:{elsewhere.port}/ws2", f"http://127.0.0.1:{elsewhere.port}/ws2", "/ws2", "/loop", None]
+        if status != "302 Found":
+            places = places[:1]
         for place in places:
             location = f"Location: {place}\r\n" if place else ""
             server.scripts["/loop"] = [f"HTTP/1.1 {status}\r\n{location}Content-Length: 0\r\n\r\n".encode()]

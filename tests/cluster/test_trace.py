@@ -55,7 +55,7 @@ def test_the_first_users_of_each_scenario_are_followed_from_connect_to_close(age
     assert talker[3:] == [("", "open"),
                           (">", "text, 9 bytes: hello 1 1"), ("<", "text, 9 bytes: hello 1 1"),
                           (">", "text, 9 bytes: hello 1 2"), ("<", "text, 9 bytes: hello 1 2"),
-                          (">", "close, 6 bytes, code 4000: done"), ("<", "close, 6 bytes, code 4000: done"),
+                          (">", "close, 6 bytes, code 4000: done"), ("<", "close, 2 bytes, code 4000"),
                           ("", "closed")]
     sender = [text for who, way, text in lines if who == "sender 6" and way == ">"]
     assert sender[1].startswith("binary, 300 bytes: ") and sender[1].endswith("...")

@@ -34,8 +34,8 @@ TEST(Trace, ASecondHasItsBoundAndSaysWhenItIsReached) {
 }
 
 TEST(Trace, WhatATerminalMustNotGetIsEscaped) {
-  EXPECT_EQ(printable("a\r\n\tb\x1b[2J\xff", 100), "a\\r\\n\\tb\\x1B[2J\\xFF");
-  EXPECT_EQ(printable("abcdef", 3), "abc...");
+  EXPECT_EQ(escaped("a\r\n\tb\x1b[2J\xff", 100), "a\\r\\n\\tb\\x1B[2J\\xFF");
+  EXPECT_EQ(escaped("abcdef", 3), "abc...");
 }
 
 TEST(Trace, SecretsOfARequestAreHidden) {
