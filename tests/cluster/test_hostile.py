@@ -2,6 +2,7 @@
 
 import os
 import struct
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from onrush_cluster import assert_accounts_balance, failures, run_embedded, write_plan
@@ -60,25 +61,38 @@ def garbage(sock, head):
     pour(sock, opening(head) + b"\xff\xff\xff\xff", os.urandom(65536), 100)
 
 
-@pytest.mark.parametrize("script, failure", [
-    (endless_header, ("upgrade", "head_too_large", 0)),
-    (endless_headers, ("upgrade", "head_too_large", 0)),
-    (endless_line, ("upgrade", "head_too_large", 0)),
-    (frame_of_a_gigabyte, ("open", "message_too_large", 0)),
-    (frame_of_all_bytes, ("open", "message_too_large", 0)),
-    (endless_fragments, ("open", "message_too_large", 0)),
-    (fragments_of_nothing, ("open", "reserved_opcode", 0)),
-    (garbage, ("open", "reserved_bits", 0)),
-], ids=lambda value: getattr(value, "__name__", ""))
-@pytest.mark.parametrize("step", ["listen", "think: 10s"])
-def test_P004_P019_each_harm_is_one_failure_and_no_memory(script, failure, step, tmp_path):
-    if step != "listen" and script is not frame_of_a_gigabyte:
-        pytest.skip("what the user does makes no difference to it")
-    users = 5 if script is endless_fragments else 50  # it takes 16 MiB each to know
-    with ScriptedServer({"/": script}) as server:
-        plan = write_plan(tmp_path, PLAN.format(port=server.port, step=step, users=users))
-        process, found = run_embedded(tmp_path, plan, "--agents", 1)
-        assert found is not None, process.said()
-        assert_accounts_balance(found)
-        assert failures(found) == {failure: users}, found["failures"]
-        assert found["agents"][0]["memory_max_bytes"] < 30_000_000
+CASES = [
+    (endless_header, "listen", ("upgrade", "head_too_large", 0)),
+    (endless_headers, "listen", ("upgrade", "head_too_large", 0)),
+    (endless_line, "listen", ("upgrade", "head_too_large", 0)),
+    (frame_of_a_gigabyte, "listen", ("open", "message_too_large", 0)),
+    (frame_of_a_gigabyte, "think: 10s", ("open", "message_too_large", 0)),
+    (frame_of_all_bytes, "listen", ("open", "message_too_large", 0)),
+    (endless_fragments, "listen", ("open", "message_too_large", 0)),
+    (fragments_of_nothing, "listen", ("open", "reserved_opcode", 0)),
+    (garbage, "think: 10s", ("open", "reserved_bits", 0)),
+]
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory):
+    """One run against each, two at a time."""
+    def outcome(case):
+        script, step, _ = case
+        users = 5 if script is endless_fragments else 50  # it takes 16 MiB each to know
+        with ScriptedServer({"/": script}) as server:
+            folder = tmp_path_factory.mktemp("harm")
+            plan = write_plan(folder, PLAN.format(port=server.port, step=step, users=users))
+            return users, *run_embedded(folder, plan, "--agents", 1)
+
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(outcome, CASES))
+
+
+@pytest.mark.parametrize("number", range(len(CASES)), ids=lambda n: CASES[n][0].__name__)
+def test_P004_P019_each_harm_is_one_failure_and_no_memory(number, outcomes):
+    users, process, found = outcomes[number]
+    assert found is not None, process.said()
+    assert_accounts_balance(found)
+    assert failures(found) == {CASES[number][2]: users}, found["failures"]
+    assert found["agents"][0]["memory_max_bytes"] < 30_000_000

@@ -1,5 +1,7 @@
 """Connections through an HTTP proxy: real tunnels, each kind of refusal, one deadline, and no password anywhere."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from connect_proxy import ConnectProxy
 from onrush_cluster import assert_accounts_balance, failures, run_embedded, write_plan
@@ -85,7 +87,7 @@ def endless(sock, _):
         sock.sendall(b"X-More: " + b"x" * 65536 + b"\r\n")
 
 
-@pytest.mark.parametrize("answer, failure", [
+ANSWERS = [
     ([b"HTTP/1.0 503 x\r\n\r\n"], ("proxy", "refused_status", 503)),
     ([b"HTTP/1.1 101 Switching Protocols\r\n\r\n", HOLD], ("proxy", "refused_status", 101)),
     ([b"HTTP/1.1 302 Found\r\nLocation: http://elsewhere.test/\r\n\r\n", HOLD], ("proxy", "refused_status", 302)),
@@ -103,11 +105,25 @@ def endless(sock, _):
     ([b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", HOLD], ("upgrade", "not_http", 0)),
     ([b"HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 101 x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
       b"Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n", HOLD], ("upgrade", "wrong_accept", 0)),
-])
-def test_P008_P011_each_wrong_answer_is_its_own_failure(answer, failure, tmp_path):
-    with ScriptedServer(AnyPath({"*": answer})) as proxy:
-        process, found = run(tmp_path, "target.test:80", f"http://127.0.0.1:{proxy.port}")
-        assert process.process.returncode == 99
-        assert failures(found) == {failure: 20}, found["failures"]
-        assert found["duration_s"] < 5
-        assert all(head.startswith(b"CONNECT target.test:80 HTTP/1.1\r\n") for head in proxy.heads)
+]
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory):
+    """One run against each answer, four at a time."""
+    def outcome(answer):
+        with ScriptedServer(AnyPath({"*": answer})) as proxy:
+            process, found = run(tmp_path_factory.mktemp("answer"), "target.test:80", f"http://127.0.0.1:{proxy.port}")
+            return process.process.returncode, found, proxy.heads
+
+    with ThreadPoolExecutor(4) as pool:
+        return list(pool.map(outcome, [answer for answer, _ in ANSWERS]))
+
+
+@pytest.mark.parametrize("number", range(len(ANSWERS)))
+def test_P008_P011_each_wrong_answer_is_its_own_failure(number, outcomes):
+    code, found, heads = outcomes[number]
+    assert code == 99
+    assert failures(found) == {ANSWERS[number][1]: 20}, found["failures"]
+    assert found["duration_s"] < 5
+    assert all(head.startswith(b"CONNECT target.test:80 HTTP/1.1\r\n") for head in heads)
