@@ -1,17 +1,18 @@
 #include "agent/agent_run.h"
 
 #include <fmt/format.h>
-#include <netdb.h>
 #include <pthread.h>
 #include <sys/prctl.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <thread>
 #include <utility>
 
 #include "agent/collector.h"
+#include "agent/resolver.h"
 #include "agent/worker.h"
 #include "core/health.h"
 #include "core/plan_yaml.h"
@@ -25,36 +26,6 @@ constexpr std::uint32_t kSparePlaces = 64;
 // Of n agents: how far their snapshots of a second are spread, and for each of a few.
 constexpr std::int64_t kSpread_ns = 500'000'000;
 constexpr std::int64_t kSpreadOfOne_ns = 10'000'000;
-
-// A name may have addresses of both families (localhost nearly always has); the source addresses decide.
-int family_of(const SourceBlock& source) {
-  for (const std::string& address : source.addresses)
-    if (const auto endpoint = Endpoint::from_text(address, 0, AF_UNSPEC))
-      return endpoint->family();  // unspecified for ""
-  return AF_UNSPEC;
-}
-
-Expected<Endpoint, std::string> resolve(const Url& url, int family) {
-  addrinfo hints{};
-  hints.ai_family = family;
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  int error = getaddrinfo(url.host.c_str(), nullptr, &hints, &found);
-  if (error != 0 && family != AF_UNSPEC) {  // for the allocator to say that they do not fit each other
-    hints.ai_family = AF_UNSPEC;
-    error = getaddrinfo(url.host.c_str(), nullptr, &hints, &found);
-  }
-  if (error != 0)
-    return Unexpected{fmt::format("the target's host '{}' is unknown: {}", url.host, gai_strerror(error))};
-  std::optional<Endpoint> endpoint;
-  for (const addrinfo* a = found; a != nullptr && !endpoint; a = a->ai_next)
-    endpoint = Endpoint::from_sockaddr(a->ai_addr, a->ai_addrlen);
-  freeaddrinfo(found);
-  if (!endpoint)
-    return Unexpected{fmt::format("the target's host '{}' has no IPv4 or IPv6 address", url.host)};
-  endpoint->set_port(url.port);
-  return *endpoint;
-}
 
 /// What each worker may hold at once.
 struct Places {
@@ -83,19 +54,53 @@ Places places_of(const Plan& plan, Share worker_share, std::uint64_t descriptors
   return places;
 }
 
+using Addresses = std::vector<std::vector<Endpoint>>;  ///< of each target
+
+/// What the addresses of all targets mean for the preflight.
+struct Reach {
+  bool loopback = false;      ///< one is there
+  bool own_address = false;   ///< one is of this host
+  bool shares_ports = false;  ///< one is reached only from ports that agents of a host share
+  double busiest_share = 0;
+};
+
+Reach reach_of(const std::vector<Target>& targets, const Addresses& addresses, const SourceBlock& source) {
+  Reach reach;
+  double weights = 0;
+  for (const Target& target : targets) weights += target.weight;
+  std::map<std::string, double> shares;  // two targets may lie behind one address
+  for (std::size_t t = 0; t < targets.size(); ++t)
+    for (const Endpoint& endpoint : addresses[t]) {
+      reach.loopback = reach.loopback || endpoint.is_loopback();
+      reach.own_address = reach.own_address || is_own_address(endpoint);
+      reach.shares_ports = reach.shares_ports || has_to_share(source, endpoint);
+      double& share = shares[endpoint.text()];
+      share += targets[t].weight / weights / static_cast<double>(addresses[t].size());
+      reach.busiest_share = std::max(reach.busiest_share, share);
+    }
+  return reach;
+}
+
 std::vector<Check> check_limits(const Prepare& prepare, const Plan& plan, const AgentSettings& settings,
-                                const Endpoint& target) {
+                                const Addresses& addresses) {
   const PlanNeed need = need_of(plan, prepare.plan.file);
   AgentPlace place = place_of(plan, need, prepare.share, prepare.source);
   place.agent = settings.name;
   place.descriptor_limit = settings.descriptor_limit;
-  place.loopback = target.is_loopback();
+  const Reach reach = reach_of(dialled(plan), addresses, prepare.source);
+  place.loopback = reach.loopback;
+  place.busiest_share = reach.busiest_share;
+  if (reach.shares_ports) {
+    place.source_addresses = 1;
+    place.ports_per_address =
+        std::uint64_t{prepare.source.last_shared_port} - prepare.source.first_shared_port + 1;
+  }
   HostPlace host;
   host.host = settings.host;
   host.agents = std::max(prepare.agents_on_host, 1U);
   // Shares differ by one, so the product may be a little more than there is.
   host.connections = std::min(place.connections * host.agents, need.peak);
-  host.target_here = place.loopback || (settings.threads && is_own_address(target));
+  host.target_here = place.loopback || (settings.threads && reach.own_address);
   std::vector<Check> checks = check_agent(need, place, settings.facts);
   for (Check& check : check_host(need, host, settings.facts)) checks.push_back(std::move(check));
   return checks;
@@ -142,7 +147,7 @@ struct AgentRun::Parts {
   bool called_off = false;  ///< stopped before it was started: there is nothing to close or to tell
 
   static Expected<std::unique_ptr<Parts>, std::string> make(const Prepare& prepare, Plan plan,
-                                                            const Endpoint& target,
+                                                            const Addresses& addresses,
                                                             const AgentSettings& settings,
                                                             const NetworkFactory& make_network);
   Expected<bool, std::string> add_worker(const Prepare& prepare, const AgentSettings& settings,
@@ -157,23 +162,23 @@ Expected<std::unique_ptr<AgentRun>, std::vector<std::string>> AgentRun::prepare(
   source.around.feeds_are_shares = true;
   auto plan = read_plan(source);
   if (!plan) return Unexpected{std::vector{render(prepare.plan.file, plan.error())}};
-  const auto target = resolve(plan->target, family_of(prepare.source));
-  if (!target) return Unexpected{std::vector{target.error()}};
-  const std::vector<Check> checks = check_limits(prepare, *plan, settings, target.value());
+  const auto addresses = resolve(dialled(*plan), prepare.source, look_up);
+  if (!addresses) return Unexpected{addresses.error()};
+  const std::vector<Check> checks = check_limits(prepare, *plan, settings, *addresses);
   std::vector<std::string> reasons = refusals(checks);
   if (settings.threads)
     if (std::optional<std::string> foreign = foreign_address(prepare.source)) reasons.push_back(*foreign);
   if (!reasons.empty()) return Unexpected{reasons};
-  auto parts = Parts::make(prepare, std::move(*plan), target.value(), settings, make_network);
+  auto parts = Parts::make(prepare, std::move(*plan), *addresses, settings, make_network);
   if (!parts) return Unexpected{std::vector{parts.error()}};
   (*parts)->warnings = warnings_of(checks, settings.host);
   return std::unique_ptr<AgentRun>{new AgentRun{std::move(*parts)}};
 }
 
 Expected<std::unique_ptr<AgentRun::Parts>, std::string> AgentRun::Parts::make(
-    const Prepare& prepare, Plan plan, const Endpoint& target, const AgentSettings& settings,
+    const Prepare& prepare, Plan plan, const Addresses& addresses, const AgentSettings& settings,
     const NetworkFactory& make_network) {
-  auto program = Program::make(std::move(plan), target, prepare.plan.files);
+  auto program = Program::make(std::move(plan), addresses, prepare.plan.files);
   if (!program) return Unexpected{program.error()};
   auto parts = std::make_unique<Parts>();
   parts->share = prepare.share;
@@ -195,26 +200,34 @@ Expected<bool, std::string> AgentRun::Parts::add_worker(const Prepare& prepare, 
                                                         std::uint32_t index,
                                                         const NetworkFactory& make_network) {
   const std::uint32_t count = settings.workers;
-  auto ports = PortAllocator::make(prepare.source, {index, count}, program->target, occupied);
-  if (!ports) return Unexpected{ports.error()};
   auto network = make_network(index);
   if (!network) return Unexpected{network.error()};
   const Share share = share_of_worker(prepare.share, index, count);
   const std::uint64_t descriptors =
       (settings.descriptor_limit - std::min(settings.descriptor_limit, kReservedDescriptors)) / count;
   const Places places = places_of(program->plan, share, descriptors);
-  const WorkerSettings worker_settings{share, prepare.share, places.users + places.arrivals + kSparePlaces,
-                                       places.arrivals};
+  WorkerSettings worker_settings{share, prepare.share, places.users + places.arrivals + kSparePlaces,
+                                 places.arrivals};
+  worker_settings.trace_users = prepare.plan.trace_users;
   std::unique_ptr<TlsLayer> tls;
-  if (program->plan.target.secure) {
-    auto made = TlsLayer::make(program->plan.connection.tls, program->plan.target, worker_settings.capacity);
+  if (program->plan.targets.front().url.secure) {
+    auto made = TlsLayer::make(program->plan.connection.tls, program->plan.targets.front().url,
+                               worker_settings.capacity);
     if (!made) return Unexpected{made.error()};
     tls = std::move(*made);
   }
+  std::vector<PortAllocator> ports;
+  for (const Endpoint& endpoint : program->endpoints) {
+    auto made = PortAllocator::make(prepare.source, {index, count}, endpoint, occupied);
+    if (!made) return Unexpected{made.error()};
+    // Twice what it can hold, so that a freed port rests before it is used again.
+    if (program->endpoints.size() > 1) made->keep_at_most(std::size_t{2} * worker_settings.capacity);
+    ports.push_back(std::move(*made));
+  }
   RunningWorker running;
   running.network = std::move(*network);
-  running.worker = std::make_unique<Worker>(*program, worker_settings, std::move(*ports), *running.network,
-                                            std::move(tls));
+  running.worker =
+      std::make_unique<Worker>(*program, worker_settings, std::move(ports), *running.network, std::move(tls));
   capacity += places.users + places.arrivals;
   workers.push_back(std::move(running));
   return true;

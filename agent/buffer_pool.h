@@ -27,8 +27,9 @@ struct Unsent {
 struct Partial {
   std::string bytes;
   std::string control;
-  bool message = false;  ///< `bytes` are the message under way
-  void clear() { bytes.clear(), control.clear(), message = false; }
+  bool message = false;     ///< `bytes` are the message under way
+  std::size_t refusal = 0;  ///< `bytes` are a refusal whose head is this long, and what has come of its body
+  void clear() { bytes.clear(), control.clear(), message = false, refusal = 0; }
 };
 
 template <class Buffer>

@@ -49,6 +49,7 @@ void Collector::make(std::uint32_t second) {
   for (auto& [key, failure] : failures_) snapshot.failures.push_back(std::move(failure));
   for (const auto& [key, broadcast] : broadcasts_) snapshot.broadcasts.push_back(broadcast);
   snapshot.log = std::exchange(log_, {});
+  snapshot.trace = std::exchange(trace_, {});
   failures_.clear();
   broadcasts_.clear();
   for (const WorkerState& state : states_) {
@@ -80,6 +81,7 @@ void Collector::add(const Portion& portion, std::size_t worker) {
         failures_.try_emplace({failure.stage, failure.scenario, failure.failure}, failure);
     if (is_new) continue;
     known->second.count += failure.count;
+    show_more(known->second.sample, failure.sample);
     known->second.first_us = std::min(known->second.first_us, failure.first_us);
     known->second.last_us = std::max(known->second.last_us, failure.last_us);
   }
@@ -97,6 +99,7 @@ void Collector::add(const Portion& portion, std::size_t worker) {
     if (sum.batch_us == 0) sum.batch_us = broadcast.batch_us;
   }
   log_.insert(log_.end(), portion.log.begin(), portion.log.end());
+  trace_.append(portion.trace);
   states_[worker] = portion.state;
   turn_max_ns_ = std::max(turn_max_ns_, portion.state.turn_max_ns);
   cpu_max_ns_ = std::max(cpu_max_ns_, portion.state.cpu_ns);

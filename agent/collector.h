@@ -56,6 +56,7 @@ class Collector {
   std::map<std::tuple<std::uint32_t, std::uint32_t, Failure>, FailureCount> failures_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, BroadcastCount> broadcasts_;
   std::vector<LogLine> log_;
+  std::string trace_;
   Histogram lag_;
   std::int64_t turn_max_ns_ = 0;
   std::int64_t cpu_max_ns_ = 0;

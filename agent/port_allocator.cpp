@@ -15,32 +15,74 @@ namespace {
 constexpr std::size_t kMostEndpoints = std::size_t{1} << 21;
 constexpr std::size_t kMostAddresses = 65'535;
 
-}  // namespace
+/// What of a block reaches one target.
+struct Sources {
+  std::vector<Endpoint> addresses;
+  std::uint32_t first_port = 0;
+  std::uint32_t last_port = 0;
+};
 
-Expected<PortAllocator, std::string> PortAllocator::make(const SourceBlock& block, Share part,
-                                                         const Endpoint& target,
-                                                         const std::vector<std::uint16_t>& skipped) {
-  PortAllocator made;
+// Addresses that a loopback target has earned the agent are of no use towards another.
+bool reaches(const SourceBlock& block, const Endpoint& address, const Endpoint& target) {
+  if (address.family() != target.family()) return false;
+  return block.first_shared_port == 0 || !address.is_loopback() || target.is_loopback();
+}
+
+Expected<Sources, std::string> sources_towards(const SourceBlock& block, const Endpoint& target) {
+  Sources sources{{}, block.first_port, block.last_port};
   std::vector<std::string> texts = block.addresses;
   if (texts.empty()) texts.emplace_back();
   if (texts.size() > kMostAddresses) texts.resize(kMostAddresses);
   for (const std::string& text : texts) {
     const auto address = Endpoint::from_text(text, 0, target.family());
     if (!address) return Unexpected{fmt::format("source address '{}' is not an IP address", text)};
-    if (address->family() != target.family())
-      return Unexpected{
-          fmt::format("source address '{}' cannot reach the target {}: one is IPv4, the other IPv6", text,
-                      target.text())};
-    made.addresses_.push_back(*address);
+    if (reaches(block, *address, target)) sources.addresses.push_back(*address);
   }
-  made.kernel_chooses_ = block.first_port == 0;
+  if (!sources.addresses.empty()) return sources;
+  if (block.first_shared_port == 0)
+    return Unexpected{
+        fmt::format("source address '{}' cannot reach the target {}: one is IPv4, the other IPv6",
+                    texts.front(), target.text())};
+  return Sources{
+      {*Endpoint::from_text("", 0, target.family())}, block.first_shared_port, block.last_shared_port};
+}
+
+}  // namespace
+
+std::optional<std::string> why_out_of_reach(const SourceBlock& block, const Endpoint& target) {
+  const auto sources = sources_towards(block, target);
+  if (sources) return std::nullopt;
+  return sources.error();
+}
+
+bool has_to_share(const SourceBlock& block, const Endpoint& target) {
+  const auto sources = sources_towards(block, target);
+  return sources && block.first_shared_port != 0 && sources->addresses.front().is_unspecified();
+}
+
+void PortAllocator::keep_at_most(std::size_t count) {
+  ONRUSH_CHECK(count_ == free_.size() && first_ == 0);
+  if (kernel_chooses_ || count >= count_) return;
+  free_.resize(count);
+  free_.shrink_to_fit();
+  count_ = count;
+}
+
+Expected<PortAllocator, std::string> PortAllocator::make(const SourceBlock& block, Share part,
+                                                         const Endpoint& target,
+                                                         const std::vector<std::uint16_t>& skipped) {
+  auto sources = sources_towards(block, target);
+  if (!sources) return Unexpected{sources.error()};
+  PortAllocator made;
+  made.addresses_ = std::move(sources->addresses);
+  made.kernel_chooses_ = sources->first_port == 0;
   if (made.kernel_chooses_) return made;
 
   std::vector<bool> skip(65'536);
   for (const std::uint16_t port : skipped) skip[port] = true;
   // Port by port over all addresses, so that every address carries its part of the load from the first on.
   std::uint64_t item = 0;
-  for (std::uint32_t port = block.first_port; port <= block.last_port; ++port) {
+  for (std::uint32_t port = sources->first_port; port <= sources->last_port; ++port) {
     if (skip[port]) continue;
     for (std::uint32_t a = 0; a < made.addresses_.size(); ++a) {
       if (item++ % part.count != part.index || made.free_.size() == kMostEndpoints) continue;

@@ -34,6 +34,9 @@ class PortAllocator {
                                                    const Endpoint& target,
                                                    const std::vector<std::uint16_t>& skipped);
 
+  /// Gives up the others, before any is taken: a worker with several destinations has an allocator for each.
+  void keep_at_most(std::size_t count);
+
   /// Nothing if all are in use: then the block is used up.
   [[nodiscard]] std::optional<Taken> take() noexcept;
   void give_back(Ticket ticket) noexcept;
@@ -53,6 +56,11 @@ class PortAllocator {
   std::size_t first_ = 0;
   std::size_t count_ = 0;
 };
+
+/// Why no address of the block can reach the target, if none can.
+[[nodiscard]] std::optional<std::string> why_out_of_reach(const SourceBlock& block, const Endpoint& target);
+/// Only the ports that agents of a host share can.
+[[nodiscard]] bool has_to_share(const SourceBlock& block, const Endpoint& target);
 
 /// What is wrong if an address of `block` is none of this host, on which every connection from it would fail.
 [[nodiscard]] std::optional<std::string> foreign_address(const SourceBlock& block);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/check.h"
 #include "core/feed_reader.h"
 
 namespace onrush {
@@ -131,13 +132,34 @@ Expected<FeedTable, std::string> table_of(const Feed& feed, const PlanFiles& fil
   return table;
 }
 
+// Two targets may lie behind one address, and then share its ports.
+void add_destinations(Program& program, const std::vector<std::vector<Endpoint>>& addresses) {
+  const bool proxied = program.plan.connection.proxy.has_value();
+  ONRUSH_CHECK(addresses.size() == (proxied ? 1 : program.plan.targets.size()));
+  for (std::size_t target = 0; target < program.plan.targets.size(); ++target) {
+    const std::vector<Endpoint>& dialled = addresses[proxied ? 0 : target];
+    program.destination_of_target.push_back(static_cast<std::uint32_t>(program.destinations.size()));
+    ONRUSH_CHECK(!dialled.empty());
+    for (const Endpoint& endpoint : dialled) {
+      const auto known = std::find_if(
+          program.endpoints.begin(), program.endpoints.end(),
+          [&](const Endpoint& e) { return e.same_address(endpoint) && e.port() == endpoint.port(); });
+      const auto index = static_cast<std::uint16_t>(known - program.endpoints.begin());
+      if (known == program.endpoints.end()) program.endpoints.push_back(endpoint);
+      program.destinations.push_back({static_cast<std::uint16_t>(target), index});
+    }
+  }
+  program.destination_of_target.push_back(static_cast<std::uint32_t>(program.destinations.size()));
+}
+
 }  // namespace
 
-Expected<std::unique_ptr<const Program>, std::string> Program::make(Plan plan, const Endpoint& target,
-                                                                    const PlanFiles& files) {
+Expected<std::unique_ptr<const Program>, std::string> Program::make(
+    Plan plan, const std::vector<std::vector<Endpoint>>& addresses, const PlanFiles& files) {
   ArrivalMix mix{plan};
   std::unique_ptr<Program> program{
-      new Program{std::move(plan), target, {}, {}, {}, {}, {}, {}, 0, 0, std::move(mix)}};
+      new Program{std::move(plan), {}, {}, {}, {}, {}, {}, {}, {}, {}, 0, 0, std::move(mix)}};
+  add_destinations(*program, addresses);
   for (const Scenario& scenario : program->plan.scenarios) {
     auto steps = compile_steps(scenario, program->plan.connection.graphql ? kPayload : "");
     if (!steps) return Unexpected{steps.error()};

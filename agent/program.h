@@ -48,10 +48,18 @@ struct ProgramStep {
   std::uint32_t head = 0;          ///< connect: its place in Program::heads
 };
 
+/// Where a connection goes: an address of a target.
+struct Destination {
+  std::uint16_t target;    ///< of the plan
+  std::uint16_t endpoint;  ///< of the program
+};
+
 struct Program {
   Plan plan;
-  Endpoint target;
-  std::vector<std::vector<ProgramStep>> scripts;  ///< by scenario
+  std::vector<Endpoint> endpoints;                   ///< of all targets, none twice
+  std::vector<Destination> destinations;             ///< target by target
+  std::vector<std::uint32_t> destination_of_target;  ///< where its destinations begin, and the end of all
+  std::vector<std::vector<ProgramStep>> scripts;     ///< by scenario
   std::vector<UpgradeHead> heads;
   std::vector<FeedTable> feeds;  ///< this agent's rows of each
   std::vector<StageTimeline> stages;
@@ -61,10 +69,10 @@ struct Program {
   std::uint64_t all_users = 0;            ///< sum of user_peaks: arrivals are numbered after them
   ArrivalMix mix;
 
-  /// Errors: what this engine cannot run.
-  /// `files`: those with which the plan was read, with shares of its feeds.
-  static Expected<std::unique_ptr<const Program>, std::string> make(Plan plan, const Endpoint& target,
-                                                                    const PlanFiles& files = {});
+  /// `addresses`: of each that the plan dials (core/plan.h) at least one. `files`: those with which the plan
+  /// was read, with shares of its feeds. Errors: what this engine cannot run.
+  static Expected<std::unique_ptr<const Program>, std::string> make(
+      Plan plan, const std::vector<std::vector<Endpoint>>& addresses, const PlanFiles& files = {});
 };
 
 /// Users of a scenario that belong to the share: user first + i * count for i = 0, 1, ...

@@ -49,6 +49,7 @@ void Recorder::failure(std::uint32_t scenario, const Failure& failure, std::int6
   if (found != known.end()) {
     ++found->count;
     found->last_us = at_us;
+    show_more(found->sample, sample);
     return;
   }
   known.push_back({kind, stage_, scenario, 1, at_us, at_us, std::string{sample.substr(0, kSampleBytes)}});
@@ -101,6 +102,7 @@ void Recorder::clear(Portion& portion) noexcept {
   portion.failures.clear();
   portion.broadcasts.clear();
   portion.log.clear();
+  portion.trace.clear();
 }
 
 const Portion* Recorder::oldest() const noexcept {

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -44,6 +45,7 @@ struct Portion {
   std::vector<FailureCount> failures;
   std::vector<BroadcastCount> broadcasts;
   std::vector<LogLine> log;
+  std::string trace;  ///< lines of the users who are followed
   WorkerState state;
 };
 
@@ -53,7 +55,6 @@ class Recorder {
   static constexpr std::size_t kFailureKinds = 200;
   /// Broadcasts told apart in one portion; what exceeds them is added to the last one of the same scenario.
   static constexpr std::size_t kBroadcasts = 2048;
-  static constexpr std::size_t kSampleBytes = 200;
 
   explicit Recorder(std::uint32_t scenarios);
 
@@ -76,6 +77,9 @@ class Recorder {
   /// Adds to what this portion holds of the broadcast. `first_copy_us`: wall clock, 0 if none came.
   void broadcast(std::uint32_t scenario, std::uint64_t sequence, std::int64_t batch_us,
                  std::uint64_t expected, std::int64_t first_copy_us);
+
+  /// What the users who are followed did in this portion (core/trace).
+  [[nodiscard]] std::string& trace() noexcept { return active().trace; }
 
   /// Hands over everything up to the end of `second`. False: there is no free portion, and it goes on with
   /// this one.

@@ -21,12 +21,13 @@ std::uint32_t milliseconds(std::int64_t time_ns) {
 
 }  // namespace
 
-Worker::Worker(const Program& program, const WorkerSettings& settings, PortAllocator ports, Network& network,
-               std::unique_ptr<TlsLayer> tls)
+Worker::Worker(const Program& program, const WorkerSettings& settings, std::vector<PortAllocator> ports,
+               Network& network, std::unique_ptr<TlsLayer> tls)
     : program_{program},
       settings_{settings},
       network_{network},
       ports_{std::move(ports)},
+      destinations_{program, settings.share.index, settings.capacity},
       tls_{std::move(tls)},
       slab_{settings.capacity},
       timers_{slab_, network.now_ns()},
@@ -103,12 +104,10 @@ void Worker::timer_due(Session& session) {
       return course_ == Course::closing ? finish_session(session, false) : begin_session(session, due_ns);
     case State::connecting:
     case State::securing:
-    case State::upgrading: {
-      const Phase phase = session.state == State::connecting ? Phase::connect
-                          : session.state == State::securing ? Phase::tls
-                                                             : Phase::upgrade;
-      return attempt_failed(session, {phase, Cause::timeout, milliseconds(due_ns - session.begun_ns)});
-    }
+    case State::tunnelling:
+    case State::upgrading:
+      return attempt_failed(
+          session, {phase_of(session.state), Cause::timeout, milliseconds(due_ns - session.begun_ns)});
     case State::acknowledging: {
       // Which of the two deadlines it was: the ack's own, or that of the whole attempt.
       const bool own = due_ns == session.times.sent_ns + program_.plan.connection.graphql->ack_timeout_ns;

@@ -25,6 +25,7 @@
 // worker_ping.cpp: keep-alive pings
 // worker_close.cpp: ends
 // worker_return.cpp: who was cut off comes back
+// worker_trace.cpp: what is followed
 #pragma once
 
 #include <array>
@@ -39,6 +40,7 @@
 #include "agent/broadcasts.h"
 #include "agent/buffer_pool.h"
 #include "agent/captures.h"
+#include "agent/destinations.h"
 #include "agent/feed_rows.h"
 #include "agent/graphql_users.h"
 #include "agent/keep_alive.h"
@@ -51,14 +53,24 @@
 #include "core/handshake.h"
 #include "core/random.h"
 #include "core/timer_wheel.h"
+#include "core/trace.h"
 
 namespace onrush {
+
+/// What an attempt is doing, as its failure calls it.
+[[nodiscard]] constexpr Phase phase_of(State state) noexcept {
+  if (state == State::connecting) return Phase::connect;
+  if (state == State::securing) return Phase::tls;
+  if (state == State::acknowledging) return Phase::ack;
+  return state == State::tunnelling ? Phase::proxy : Phase::upgrade;
+}
 
 struct WorkerSettings {
   Share share{0, 1};                   ///< of all workers of all agents
   Share agent{0, 1};                   ///< the agent's own, of which this is one
   std::uint32_t capacity = 0;          ///< sessions at once
   std::uint32_t arrival_capacity = 0;  ///< of them, those of the open model at most
+  std::uint32_t trace_users = 0;       ///< users of each scenario that are followed
   bool echoes = false;  ///< every message goes back as it came: what tests/conformance asks for
 };
 
@@ -71,9 +83,9 @@ class Worker {
   static constexpr std::int64_t kCloseWait_ns = 1'000'000'000;
   static constexpr std::uint32_t kMaxMessageBytes = 16 * 1024 * 1024;
 
-  /// `tls`: of a plan whose target is wss.
-  Worker(const Program& program, const WorkerSettings& settings, PortAllocator ports, Network& network,
-         std::unique_ptr<TlsLayer> tls = nullptr);
+  /// `ports`: an allocator for each endpoint of the program. `tls`: of a plan whose targets are wss.
+  Worker(const Program& program, const WorkerSettings& settings, std::vector<PortAllocator> ports,
+         Network& network, std::unique_ptr<TlsLayer> tls = nullptr);
 
   /// Waits for what comes next, at most until it is due, and does it.
   void turn();
@@ -116,6 +128,9 @@ class Worker {
   /// How long a turn goes on with those, so that many floods do not hold up everybody else.
   static constexpr std::int64_t kReadOn_ns = 2'000'000;
   static constexpr std::uint32_t kStepsPerRun = 64;
+  /// How long a refusal's body is waited for, and how often: one shows what all of them say.
+  static constexpr std::int64_t kBodyWait_ns = 100'000'000;
+  static constexpr std::int64_t kBodyPause_ns = 1'000'000'000;
   static constexpr std::size_t kReceiveBytes = 64 * 1024;
 
   struct Letter {
@@ -173,10 +188,30 @@ class Worker {
   [[nodiscard]] Network::Begun open_socket(Session& session);
   void connected(Session& session);
   void established(Session& session) noexcept;
+  [[nodiscard]] bool encode_first_of(const Session& session);
+  [[nodiscard]] bool is_proxied() const noexcept { return program_.plan.connection.proxy.has_value(); }
+  void request_tunnel(Session& session);
   [[nodiscard]] bool encode_request_of(const Session& session);
   void request_upgrade(Session& session);
+  [[nodiscard]] const Destination& destination_of(const Session& session) const noexcept {
+    return program_.destinations[destinations_.of(slab_.slot_of(session))];
+  }
+  [[nodiscard]] const Url& target_of(const Session& session) const noexcept {
+    return program_.plan.targets[destination_of(session).target].url;
+  }
   void upgrade_received(Session& session, std::span<const std::uint8_t> bytes);
+  struct Head {
+    std::string_view text;
+    std::span<const std::uint8_t> rest;  ///< what came behind it
+  };
+  [[nodiscard]] std::optional<Head> take_head(Session& session, std::span<const std::uint8_t> bytes,
+                                              Phase phase);
   void head_received(Session& session, std::string_view head, std::span<const std::uint8_t> rest);
+  void tunnel_received(Session& session, std::span<const std::uint8_t> bytes);
+  void refused(Session& session, const HandshakeVerdict& verdict, std::string_view head,
+               std::string_view behind);
+  void body_received(Session& session, std::string_view bytes);
+  void show_refusal(Session& session);
   void opened(Session& session);
   void session_open(Session& session);
   void attempt_failed(Session& session, const Failure& failure, std::string_view sample = {});
@@ -312,6 +347,20 @@ class Worker {
   [[nodiscard]] bool send_close(Session& session, std::uint16_t code, std::string_view reason);
   void writable(Session& session);
 
+  // worker_trace.cpp
+  /// Off, it costs one branch that is never taken.
+  [[nodiscard]] bool is_traced(const Session& session) const noexcept {
+    return settings_.trace_users != 0 && session.user - first_user(session) < settings_.trace_users;
+  }
+  [[nodiscard]] std::uint64_t first_user(const Session& session) const noexcept {
+    return 1 + (session.has(kArrival) ? program_.all_users : program_.user_bases[session.scenario]);
+  }
+  void trace(const Session& session, Direction direction, std::string_view text);
+  void trace_connect(const Session& session, const Endpoint& local);
+  void trace_head(const Session& session, Direction direction, std::string_view head);
+  void trace_sent(const Session& session, std::string_view bytes);
+  void trace_piece(const Session& session, const FramePiece& piece);
+
   // worker_close.cpp
   void end_session(Session& session);
   void begin_close(Session& session, std::uint16_t code, std::string_view reason);
@@ -335,7 +384,8 @@ class Worker {
   const Program& program_;
   const WorkerSettings settings_;
   Network& network_;
-  PortAllocator ports_;
+  std::vector<PortAllocator> ports_;  ///< by endpoint
+  Destinations destinations_;
   const std::unique_ptr<TlsLayer> tls_;  ///< none: plain
   Slab slab_;
   TimerWheel timers_;
@@ -379,6 +429,8 @@ class Worker {
   bool dropping_ = false;  ///< the stage is over, and what was due in it is being counted
   bool stop_asked_ = false;
   bool more_due_ = false;  ///< a budget was used up: do not wait
+
+  std::int64_t body_sought_ns_ = -kBodyPause_ns;  ///< when the body of a refusal was last waited for
 
   std::uint32_t opening_ = 0;
   std::uint32_t open_ = 0;

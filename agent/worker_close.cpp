@@ -1,9 +1,15 @@
 // Ends: of a step, of a connection, of a session; each counted once.
+#include <fmt/format.h>
+
 #include "agent/worker.h"
 
 namespace onrush {
 
 void Worker::note_failure(const Session& session, const Failure& failure, std::string_view sample) {
+  if (is_traced(session))
+    trace(session, Direction::none,
+          fmt::format("failed, {}: {}{}{}", name(failure.phase), describe(failure),
+                      sample.empty() ? "" : ": ", escaped(sample, kSampleBytes)));
   recorder_.failure(session.scenario, failure, run_us(now_ns_), sample);
 }
 
@@ -13,9 +19,10 @@ void Worker::end_session(Session& session) {
   switch (session.state) {
     case State::waiting: return finish_session(session, false);
     case State::connecting: return attempt_failed(session, {Phase::connect, Cause::cancelled, 0});
-    case State::securing: return attempt_failed(session, {Phase::tls, Cause::cancelled, 0});
-    case State::upgrading: return attempt_failed(session, {Phase::upgrade, Cause::cancelled, 0});
-    case State::acknowledging: return attempt_failed(session, {Phase::ack, Cause::cancelled, 0});
+    case State::securing:
+    case State::tunnelling:
+    case State::upgrading:
+    case State::acknowledging: return attempt_failed(session, {phase_of(session.state), Cause::cancelled, 0});
     case State::closing: return;
     default: break;
   }
@@ -69,6 +76,7 @@ void Worker::lose_connection(Session& session, const Failure& failure, std::stri
 void Worker::connection_ended(Session& session) {
   leave_step(session);
   const bool lost = session.has(kLost);
+  if (is_traced(session)) trace(session, Direction::none, "closed");
   count(session, Counter::closed);
   if (lost) count(session, Counter::lost);
   const bool cut_by_plan = was_cut(session);
@@ -91,7 +99,7 @@ void Worker::close_socket(Session& session) noexcept {
   if (tls_ != nullptr) tls_->release(slab_.slot_of(session));
   if (session.fd != -1) {
     network_.close(session.fd, true);
-    ports_.give_back(session.endpoint);
+    ports_[destination_of(session).endpoint].give_back(session.endpoint);
     session.fd = -1;
   }
   session.clear(kUnread);

@@ -5,6 +5,7 @@
 #include "agent/worker.h"
 #include "core/bytes.h"
 #include "core/handshake.h"
+#include "core/refusal.h"
 
 namespace onrush {
 namespace {
@@ -14,6 +15,8 @@ namespace {
 constexpr int kPortsTried = 512;
 // Not an errno: our block of ports is used up.
 constexpr int kNoPort = 1 << 20;
+// Of what is no answer at all.
+constexpr std::size_t kShownBytes = 200;
 
 std::string_view text_of(const KeyText& key) noexcept { return {key.data(), key.size()}; }
 
@@ -58,9 +61,10 @@ void Worker::connect(Session& session, const ConnectStep& step, std::int64_t due
   session.frame = {};
   set_state(session, State::connecting);
   timers_.arm(session, now_ns_ + step.timeout_ns);
-  if (!encode_request_of(session)) return attempt_failed(session, {Phase::connect, Cause::broken_header, 0});
+  destinations_.choose(slab_.slot_of(session));
+  if (!encode_first_of(session)) return attempt_failed(session, {Phase::connect, Cause::broken_header, 0});
   // TLS begins once the connection is there, so that its cost is not taken for TCP's.
-  if (tls_ != nullptr) frame_.clear();
+  if (tls_ != nullptr && !is_proxied()) frame_.clear();
   const Network::Begun begun = open_socket(session);
   if (begun.descriptor == -kNoPort) return attempt_failed(session, {Phase::connect, Cause::no_port, 0});
   if (begun.descriptor < 0)
@@ -69,23 +73,27 @@ void Worker::connect(Session& session, const ConnectStep& step, std::int64_t due
   if (begun.written == 0) return;
   now_ns_ = begun.established_ns;
   established(session);
+  if (is_traced(session)) trace_sent(session, frame_);
   wrote(session, frame_, begun.written);
 }
 
 // A descriptor, -kNoPort or -errno.
 Network::Begun Worker::open_socket(Session& session) {
+  const Destination destination = destination_of(session);
+  PortAllocator& ports = ports_[destination.endpoint];
   Network::Begun last{-kNoPort};
   for (int tries = 0; tries < kPortsTried; ++tries) {
-    const auto taken = ports_.take();
+    const auto taken = ports.take();
     if (!taken) break;
-    const Network::Begun begun =
-        network_.connect(taken->endpoint, program_.target, token_of(session), bytes_of(frame_));
+    const Network::Begun begun = network_.connect(taken->endpoint, program_.endpoints[destination.endpoint],
+                                                  token_of(session), bytes_of(frame_));
     if (begun.descriptor >= 0) {
       session.fd = begun.descriptor;
       session.endpoint = taken->ticket;
+      if (is_traced(session)) trace_connect(session, taken->endpoint);
       return begun;
     }
-    ports_.give_back(taken->ticket);
+    ports.give_back(taken->ticket);
     last = begun;
     if (begun.descriptor != -EADDRINUSE && begun.descriptor != -EADDRNOTAVAIL) return begun;
     count(session, Counter::port_retries);
@@ -100,8 +108,24 @@ void Worker::connected(Session& session) {
   if (error != 0)
     return attempt_failed(session, {Phase::connect, Cause::system, static_cast<std::uint32_t>(-error)});
   established(session);
+  if (is_proxied()) return request_tunnel(session);
   if (tls_ == nullptr) return request_upgrade(session);
   if (!must_wait(session)) begin_securing(session);
+}
+
+// What goes out first on a new connection.
+bool Worker::encode_first_of(const Session& session) {
+  if (!is_proxied()) return encode_request_of(session);
+  frame_.clear();
+  encode_connect(target_of(session), *program_.plan.connection.proxy, frame_);
+  return true;
+}
+
+// In the clear, whatever the target speaks.
+void Worker::request_tunnel(Session& session) {
+  [[maybe_unused]] const bool encoded = encode_first_of(session);
+  if (is_traced(session)) trace_sent(session, frame_);
+  [[maybe_unused]] const bool alive = send_wire(session, frame_);
 }
 
 void Worker::request_upgrade(Session& session) {
@@ -114,7 +138,7 @@ void Worker::request_upgrade(Session& session) {
 void Worker::established(Session& session) noexcept {
   recorder_.time(session.scenario, Time::tcp_connect, now_ns_ - session.begun_ns);
   session.times.sent_ns = now_ns_;
-  set_state(session, tls_ == nullptr ? State::upgrading : State::securing);
+  set_state(session, is_proxied() ? State::tunnelling : tls_ == nullptr ? State::upgrading : State::securing);
 }
 
 // False if a header of the plan would break its line with this user's values.
@@ -131,7 +155,7 @@ bool Worker::encode_request_of(const Session& session) {
     lines = text_;
   }
   frame_.clear();
-  encode_request(program_.plan.target, text_of(key), frame_, {lines, head.has_host()});
+  encode_request(target_of(session), text_of(key), frame_, {lines, head.has_host()});
   return true;
 }
 
@@ -147,31 +171,67 @@ KeyText Worker::key_of(const Session& session) const noexcept {
 
 void Worker::upgrade_received(Session& session, std::span<const std::uint8_t> bytes) {
   const std::string_view text = text_of(bytes);
+  if (session.partial != 0 && partial_.at(session.partial).refusal != 0) return body_received(session, text);
+  if (const auto head = take_head(session, bytes, Phase::upgrade))
+    head_received(session, head->text, head->rest);
+}
+
+// The head at the front of what has come; nothing while it is not complete, or once the attempt has failed
+// over it.
+std::optional<Worker::Head> Worker::take_head(Session& session, std::span<const std::uint8_t> bytes,
+                                              Phase phase) {
+  const std::string_view text = text_of(bytes);
   if (session.partial == 0) {
-    if (!may_be_http(text)) return attempt_failed(session, {Phase::upgrade, Cause::not_http, 0}, text);
+    if (!may_be_http(text))
+      return attempt_failed(session, {phase, Cause::not_http, 0}, escaped(text, kShownBytes)), std::nullopt;
     const auto end = find_head_end(text, 0);
-    if (end && *end <= kMaxHeadBytes)
-      return head_received(session, text.substr(0, *end), bytes.subspan(*end));
+    if (end && *end <= kMaxHeadBytes) return Head{text.substr(0, *end), bytes.subspan(*end)};
   }
   // Never more than the limit is kept, whatever comes.
   Partial& partial = partial_of(session);
   const std::size_t before = partial.bytes.size();
   partial.bytes.append(text.substr(0, kMaxHeadBytes + 1 - before));
-  if (!may_be_http(partial.bytes))
-    return attempt_failed(session, {Phase::upgrade, Cause::not_http, 0}, partial.bytes);
-  const auto end = find_head_end(partial.bytes, before);
-  if (end && *end <= kMaxHeadBytes)
-    return head_received(session, std::string_view{partial.bytes}.substr(0, *end),
-                         bytes.subspan(*end - before));
-  if (partial.bytes.size() > kMaxHeadBytes)
-    attempt_failed(session, {Phase::upgrade, Cause::head_too_large, 0},
-                   std::string_view{partial.bytes}.substr(0, Recorder::kSampleBytes));
+  const std::string_view all = partial.bytes;
+  if (!may_be_http(all))
+    return attempt_failed(session, {phase, Cause::not_http, 0}, escaped(all, kShownBytes)), std::nullopt;
+  const auto end = find_head_end(all, before);
+  if (end && *end <= kMaxHeadBytes) return Head{all.substr(0, *end), bytes.subspan(*end - before)};
+  if (all.size() > kMaxHeadBytes)
+    attempt_failed(session, {phase, Cause::head_too_large, 0}, escaped(all, kShownBytes));
+  return std::nullopt;
+}
+
+// What comes behind the head belongs to the tunnel already.
+void Worker::tunnel_received(Session& session, std::span<const std::uint8_t> bytes) {
+  const auto head = take_head(session, bytes, Phase::proxy);
+  if (!head) return;
+  if (is_traced(session)) trace_head(session, Direction::received, head->text);
+  const HandshakeVerdict verdict = check_tunnel(head->text);
+  if (verdict.failure.cause != Cause::none)
+    return attempt_failed(session, verdict.failure,
+                          with_body(verdict.sample, head->text, text_of(head->rest)));
+  partial_.give_back(session.partial);
+  if (tls_ != nullptr) {
+    // Nobody speaks before the client in TLS.
+    if (!head->rest.empty())
+      return attempt_failed(session, {Phase::tls, Cause::not_tls, 0},
+                            escaped(text_of(head->rest), kShownBytes));
+    session.times.sent_ns = now_ns_;
+    set_state(session, State::securing);
+    return begin_securing(session);
+  }
+  const SocketToken token = token_of(session);
+  const int descriptor = session.fd;
+  request_upgrade(session);
+  if (!head->rest.empty() && still(session, token, descriptor)) received(session, head->rest);
 }
 
 void Worker::head_received(Session& session, std::string_view head, std::span<const std::uint8_t> rest) {
+  if (is_traced(session)) trace_head(session, Direction::received, head);
   const KeyText key = key_of(session);
   const HandshakeVerdict verdict = check_response(
       head, text_of(key), {program_.heads[step_of(session).head].subprotocols(), graphql_ != nullptr});
+  if (verdict.failure.cause == Cause::refused_status) return refused(session, verdict, head, text_of(rest));
   if (verdict.failure.cause != Cause::none) return attempt_failed(session, verdict.failure, verdict.sample);
   partial_.give_back(session.partial);
   const SocketToken token = token_of(session);
@@ -181,6 +241,39 @@ void Worker::head_received(Session& session, std::string_view head, std::span<co
   else
     begin_graphql(session, verdict.subprotocol);
   if (!rest.empty() && still(session, token, descriptor)) frames_received(session, rest);
+}
+
+// The body's beginning is worth a sample. Where it comes in a segment of its own, one connection a second
+// waits for it, as long as its deadline lets it; the others fail with what they have.
+void Worker::refused(Session& session, const HandshakeVerdict& verdict, std::string_view head,
+                     std::string_view behind) {
+  if (!awaits_body(head, behind) || now_ns_ - body_sought_ns_ < kBodyPause_ns)
+    return attempt_failed(session, verdict.failure, with_body(verdict.sample, head, behind));
+  body_sought_ns_ = now_ns_;
+  std::string both = std::string{head}.append(behind.substr(0, kBodyBytes));  // which may lie in the buffer
+  Partial& partial = partial_of(session);
+  partial.bytes = std::move(both);
+  partial.refusal = head.size();
+  timers_.arm(session, std::min(session.wake_ns, now_ns_ + kBodyWait_ns));
+}
+
+void Worker::body_received(Session& session, std::string_view bytes) {
+  Partial& partial = partial_.at(session.partial);
+  const std::size_t room = partial.refusal + kBodyBytes - partial.bytes.size();
+  partial.bytes.append(bytes.substr(0, room));
+  const std::string_view all = partial.bytes;
+  if (!awaits_body(all.substr(0, partial.refusal), all.substr(partial.refusal))) show_refusal(session);
+}
+
+// Its body is there, or was waited for long enough: by time, end or reset.
+void Worker::show_refusal(Session& session) {
+  Partial& partial = partial_.at(session.partial);
+  const std::string_view head = std::string_view{partial.bytes}.substr(0, partial.refusal);
+  const std::string_view behind = std::string_view{partial.bytes}.substr(partial.refusal);
+  const HandshakeVerdict verdict = check_response(head, text_of(key_of(session)));
+  const std::string sample = with_body(verdict.sample, head, behind);
+  partial.refusal = 0;
+  attempt_failed(session, verdict.failure, sample);
 }
 
 void Worker::opened(Session& session) {
@@ -194,6 +287,7 @@ void Worker::session_open(Session& session) {
   attempt_ended(session, true);
   if (keep_alive_.is_on()) keep_alive_.sent_ns(slab_.slot_of(session)) = 0;
   session.begun_ns = now_ns_;
+  if (is_traced(session)) trace(session, Direction::none, "open");
   timers_.disarm(session);
   set_state(session, State::pacing);
   settle(session);
@@ -202,6 +296,12 @@ void Worker::session_open(Session& session) {
 }
 
 void Worker::attempt_failed(Session& session, const Failure& failure, std::string_view sample) {
+  if (session.partial != 0 && partial_.at(session.partial).refusal != 0) return show_refusal(session);
+  std::string where;
+  if (failure.phase == Phase::connect && program_.endpoints.size() > 1) {
+    where = program_.endpoints[destination_of(session).endpoint].text();
+    sample = where;
+  }
   count(session, Counter::failed);
   if (is_own_limit(failure)) count(session, Counter::own_failed);
   recorder_.time(session.scenario, Time::failed_handshake, now_ns_ - session.begun_ns);

@@ -23,7 +23,7 @@ void Worker::readable(Session& session, bool ended) {
     if (got < 0) return stream_ended(session, Cause::system, static_cast<std::uint32_t>(-got));
     const auto length = static_cast<std::size_t>(got);
     count(session, Counter::bytes_received, length);
-    if (tls_ == nullptr)
+    if (tls_ == nullptr || session.state == State::tunnelling)
       received(session, {receive_.data(), length});
     else
       tls_received(session, {receive_.data(), length});
@@ -36,6 +36,7 @@ void Worker::readable(Session& session, bool ended) {
 
 void Worker::received(Session& session, std::span<const std::uint8_t> bytes) {
   if (session.state == State::upgrading) return upgrade_received(session, bytes);
+  if (session.state == State::tunnelling) return tunnel_received(session, bytes);
   if (is_open(session.state) || session.state == State::closing || session.state == State::acknowledging)
     frames_received(session, bytes);
 }
@@ -47,10 +48,12 @@ Cause Worker::end_of_tcp(const Session& session) const noexcept {
 
 void Worker::stream_ended(Session& session, Cause cause, std::uint32_t detail, std::string_view sample) {
   switch (session.state) {
-    case State::connecting: return attempt_failed(session, {Phase::connect, cause, detail}, sample);
-    case State::securing: return attempt_failed(session, {Phase::tls, cause, detail}, sample);
-    case State::upgrading: return attempt_failed(session, {Phase::upgrade, cause, detail}, sample);
-    case State::acknowledging: return attempt_failed(session, {Phase::ack, cause, detail}, sample);
+    case State::connecting:
+    case State::tunnelling:
+    case State::securing:
+    case State::upgrading:
+    case State::acknowledging:
+      return attempt_failed(session, {phase_of(session.state), cause, detail}, sample);
     case State::closing: return connection_ended(session);
     default: return lose_connection(session, {Phase::open, cause, detail}, sample);
   }
@@ -68,6 +71,7 @@ void Worker::frames_received(Session& session, std::span<const std::uint8_t> byt
       break;
     }
     if (!decoded.has_piece) continue;
+    if (is_traced(session)) trace_piece(session, decoded.piece);
     if (decoded.piece.opcode >= Opcode::close)
       control_received(session, decoded.piece);
     else

@@ -56,6 +56,7 @@ bool Worker::send_close(Session& session, std::uint16_t code, std::string_view r
 
 // False if the connection has ended over it.
 bool Worker::send_bytes(Session& session, std::string_view bytes) {
+  if (is_traced(session)) trace_sent(session, bytes);
   return tls_ == nullptr ? send_wire(session, bytes) : send_tls(session, bytes);
 }
 

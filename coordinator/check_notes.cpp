@@ -57,7 +57,7 @@ std::vector<Possible> possible_by_stage(const Plan& plan) {
   std::vector<bool> arrived(plan.scenarios.size());
   for (const StageTimeline& stage : timeline(plan)) {
     Possible possible;
-    possible.secure = plan.target.secure;
+    possible.secure = plan.targets.front().url.secure;
     possible.resumes = plan.connection.tls.resume;
     possible.asks_for_connects = stage.asked_rate > 0;
     for (std::uint32_t s = 0; s < plan.scenarios.size(); ++s) {

@@ -23,13 +23,13 @@ int check_command(const CheckArguments& arguments) {
     fmt::print(stderr, "{}", file.error());
     return kExitBadPlan;
   }
-  const SourceBlock block = deal_source_blocks({Hello{}}, file->plan.target.host).front();
+  const SourceBlock block = deal_source_blocks({Hello{}}, hosts_of(dialled(file->plan))).front();
   const CheckFacts facts{
       .descriptor_limit = raise_descriptor_limit(),
       .ports_per_address = std::uint64_t{1} + block.last_port - block.first_port,
       .memory_available_bytes =
           memory_left(read_host_facts()).value_or(std::numeric_limits<std::int64_t>::max()),
-      .target_on_host = is_loopback(file->plan.target.host)};
+      .target_on_host = any_on_loopback(dialled(file->plan))};
   fmt::print("{}", render_check(file->plan, facts));
   if (arguments.explain) fmt::print("\n{}", explain_timeline(file->plan, style_of(STDOUT_FILENO)));
   return 0;

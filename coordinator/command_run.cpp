@@ -14,6 +14,8 @@
 #include "coordinator/run_client.h"
 #include "coordinator/summary_view.h"
 #include "coordinator/terminal.h"
+#include "core/trace.h"
+#include "core/units.h"
 #include "core/verdict.h"
 #include "proto/host_facts.h"
 
@@ -58,6 +60,7 @@ class Watcher {
     std::optional<std::string> error = write_files(out_, files_);
     const nlohmann::json parsed = nlohmann::json::parse(summary->second, nullptr, false);
     fmt::print("{}", render_summary(parsed, style_of(STDOUT_FILENO), out_));
+    if (files_.contains("trace.txt")) fmt::print("trace: {}/trace.txt\n", out_);
     std::fflush(stdout);
     return error;
   }
@@ -74,6 +77,16 @@ class Watcher {
   std::map<std::string, std::string> files_;
 };
 
+// How many users "users=N" means; 0 without it, nothing if it is wrong.
+std::optional<std::uint32_t> traced_users(const std::string& text) {
+  constexpr std::string_view kUsers = "users=";
+  if (text.empty()) return 0;
+  if (!text.starts_with(kUsers)) return std::nullopt;
+  const auto count = parse_count(std::string_view{text}.substr(kUsers.size()));
+  if (!count || *count == 0 || *count > kMostTracedUsers) return std::nullopt;
+  return static_cast<std::uint32_t>(*count);
+}
+
 }  // namespace
 
 int run_command(const RunArguments& arguments, SignalWatch& signals) {
@@ -86,12 +99,19 @@ int run_command(const RunArguments& arguments, SignalWatch& signals) {
     fmt::print(stderr, "onrush: {}; nothing was started\n", *wrong);
     return kExitBadPlan;
   }
+  const std::optional<std::uint32_t> traced = traced_users(arguments.trace);
+  if (!traced) {
+    fmt::print(stderr, "onrush: --trace {}: write users=N, N from 1 to {}; nothing was started\n",
+               arguments.trace, kMostTracedUsers);
+    return kExitBadPlan;
+  }
   ResultsFolder folder{arguments.out.empty() ? kResults : arguments.out};
   if (const auto error = folder.make()) {
     fmt::print(stderr, "onrush: {}; nothing was started\n", *error);
     return exit_code(Verdict::refused);
   }
   Submission submission{.version = ONRUSH_VERSION, .plan = file->text, .agents = arguments.agents};
+  submission.plan.trace_users = *traced;
   std::optional<Embedded> embedded;
   std::string coordinator = arguments.coordinator;
   if (coordinator.empty()) {

@@ -26,6 +26,7 @@ struct RunArguments {
   std::string http;           ///< "" = the default, or any free port if that is taken
   std::string out;            ///< "" = onrush-results/<run>
   bool quiet = false;
+  std::string trace;                 ///< "users=N"
   std::uint64_t memory_reserve = 0;  ///< bytes that local agents leave free; 0: their own rule
 };
 int run_command(const RunArguments& arguments, SignalWatch& signals);

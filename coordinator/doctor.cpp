@@ -107,9 +107,12 @@ CheckGrade Examination::worst() const noexcept {
 
 Examination examine(const Plan& plan, const std::string& plan_file, const std::vector<Hello>& agents) {
   const PlanNeed need = need_of(plan, plan_file);
-  const std::vector<SourceBlock> blocks = deal_source_blocks(agents, plan.target.host);
-  Examination examination{
-      plan.name, plan_file, plan.target.host, static_cast<std::uint32_t>(agents.size()), {}};
+  const std::vector<SourceBlock> blocks = deal_source_blocks(agents, hosts_of(dialled(plan)));
+  Examination examination{plan.name,
+                          plan_file,
+                          fmt::format("{}", fmt::join(hosts_of(plan.targets), ", ")),
+                          static_cast<std::uint32_t>(agents.size()),
+                          {}};
   std::vector<const Hello*> firsts;  // of each host
   for (std::size_t i = 0; i < agents.size(); ++i) {
     const Hello& agent = agents[i];
@@ -119,7 +122,7 @@ Examination examine(const Plan& plan, const std::string& plan_file, const std::v
     if (known == firsts.end()) {
       firsts.push_back(&agent);
       ExaminedHost& host = examination.hosts.emplace_back();
-      host.place = {agent.host, 0, 0, is_loopback(plan.target.host)};
+      host.place = {agent.host, 0, 0, any_on_loopback(dialled(plan))};
     }
     ExaminedHost& host = examination.hosts[index];
     AgentPlace place = place_of(

@@ -79,7 +79,8 @@ class Collector {
 
   void run(const std::string& verdict) {
     MetricFamily& info = gauge("onrush_run_info", "The run under way or the last one: always 1.");
-    add_gauge(info, with({{"plan", aggregate_.plan().name}, {"target", aggregate_.plan().target.text}}), 1);
+    add_gauge(info, with({{"plan", aggregate_.plan().name}, {"target", describe(aggregate_.plan().targets)}}),
+              1);
     MetricFamily& state = gauge("onrush_run_state", "1 for the state that the run is in.");
     for (const char* known : {"preparing", "running", "stopping", "finished"})
       add_gauge(state, with({{"state", known}}), live_.state == known ? 1 : 0);

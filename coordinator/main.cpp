@@ -76,6 +76,10 @@ int main(int argc, char** argv) {
   CLI::App& run_command = *app.add_subcommand("run", "run a plan and print its verdict");
   add_plan_options(run_command, run.plan);
   add_run_options(run_command, run);
+  run_command
+      .add_option("--trace", run.trace,
+                  "users=N: write what the first N users of each scenario sent and received to trace.txt")
+      ->check(kNotEmpty);
 
   onrush::RunArguments search;
   CLI::App& search_command =

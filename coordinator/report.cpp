@@ -110,7 +110,7 @@ Json failures_json(const Aggregate& aggregate) {
     row.count += total.count;
     row.first_us = std::min(row.first_us, total.first_us);
     row.last_us = std::max(row.last_us, total.last_us);
-    if (row.sample.empty()) row.sample = total.sample;
+    show_more(row.sample, total.sample);
   }
   std::vector<const FailureTotal*> sorted;
   for (const auto& [key, row] : rows) sorted.push_back(&row);
@@ -246,7 +246,7 @@ std::string summary_json(const RunFacts& facts, const Aggregate& aggregate) {
             {"exit_code", exit_code(facts.decision.verdict)},
             {"reasons", facts.decision.reasons},
             {"warnings", facts.decision.warnings},
-            {"target", aggregate.plan().target.text},
+            {"target", describe(aggregate.plan().targets)},
             {"hosts", facts.hosts}};
   if (facts.clock_error_us) json["clock_error_us"] = *facts.clock_error_us;
   json["counts"] = counts_json(total.counters, open_of(total.counters));

@@ -154,7 +154,7 @@ void RunControl::begin(const std::vector<AgentId>& ids) {
   members_ = ids;
   hellos_.clear();
   for (const AgentId id : ids) hellos_.push_back(*fleet_.hello(id));
-  const std::vector<SourceBlock> blocks = deal_source_blocks(hellos_, waiting.plan.target.host);
+  const std::vector<SourceBlock> blocks = deal_source_blocks(hellos_, hosts_of(dialled(waiting.plan)));
   std::vector<RunAgent> agents;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     const auto is_on_host = [&](const Hello& other) { return other.boot_id == hellos_[i].boot_id; };
@@ -162,6 +162,8 @@ void RunControl::begin(const std::vector<AgentId>& ids) {
     agents.push_back({hellos_[i].name, blocks[i], static_cast<std::uint32_t>(on_host)});
   }
   plan_yaml_ = waiting.submission.plan.yaml;
+  if (const auto& proxy = waiting.plan.connection.proxy)  // what a run leaves is shown around
+    plan_yaml_ = without_user_info(std::move(plan_yaml_), *proxy);
   const std::string id = fmt::format("{:%Y%m%d-%H%M%S}-{}", utc_now(), waiting.plan.name);
   started_ = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", utc_now());
   run_ = std::make_unique<Run>(id, std::move(waiting.plan), waiting.submission.plan, std::move(agents));
@@ -223,12 +225,14 @@ void RunControl::finish() {
                  .clock_error_us = std::nullopt,
                  .decision = last_decision_};
   // Agents on the coordinator's own kernel, and a target on loopback, read one clock.
-  if (kernels == std::set<std::string>{boot_id()} && is_loopback(run_->plan().target.host))
+  if (kernels == std::set<std::string>{boot_id()} && all_on_loopback(run_->plan().targets) &&
+      all_on_loopback(dialled(run_->plan())))
     facts.clock_error_us = 0;
   hand_over("summary.json", summary_json(facts, aggregate));
   hand_over("series.csv", series_csv(aggregate));
   hand_over("histograms.json", histograms_json(run_->id(), aggregate));
   hand_over("plan.yaml", plan_yaml_);
+  if (const std::optional<std::string> trace = run_->trace()) hand_over("trace.txt", *trace);
   spdlog::info("run {} {}", run_->id(), name(last_decision_.verdict));
   tell(RunFinished{exit_code(last_decision_.verdict)});
   last_ = std::move(run_);

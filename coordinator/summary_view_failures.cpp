@@ -54,7 +54,8 @@ std::vector<Kind> kinds(const Json& summary) {
 
 // A share needs a whole that every failure of its phase is part of; frames on open connections have none.
 std::string share_of(const Kind& kind, const Json& counts) {
-  const bool connecting = kind.phase == "connect" || kind.phase == "upgrade";
+  const bool connecting =
+      kind.phase == "connect" || kind.phase == "proxy" || kind.phase == "tls" || kind.phase == "upgrade";
   if (!connecting && kind.phase != "request") return "";
   const auto whole = count(counts, connecting ? "attempted" : "requests");
   if (!whole || *whole == 0) return "-";

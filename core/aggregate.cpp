@@ -13,7 +13,6 @@ constexpr std::uint32_t kMostSeconds = 31 * 24 * 3600;
 // A silent agent is given up after seconds, so a larger leap is a broken message too. A coordinator that was
 // itself stopped forgives silence: an hour of it.
 constexpr std::uint32_t kMostSkipped = 3600;
-constexpr std::size_t kSampleBytes = 200;
 
 std::uint64_t less(std::uint64_t from, std::uint64_t by) noexcept { return from > by ? from - by : 0; }
 
@@ -144,7 +143,7 @@ void Aggregate::count_failure(std::uint32_t agent, const FailureCount& failure) 
   total.count += failure.count;
   total.first_us = std::min(total.first_us, failure.first_us);
   total.last_us = std::max(total.last_us, failure.last_us);
-  if (total.sample.empty()) total.sample = failure.sample.substr(0, kSampleBytes);
+  show_more(total.sample, failure.sample);
 }
 
 void Aggregate::apply_state(std::uint32_t agent, const Snapshot& snapshot) {

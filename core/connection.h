@@ -10,6 +10,7 @@
 
 #include "core/graphql.h"
 #include "core/json_template.h"
+#include "core/proxy.h"
 #include "core/tls.h"
 #include "core/upgrade_head.h"
 
@@ -35,6 +36,7 @@ struct Connection {
   UpgradeFields upgrade;
   Tls tls;
   std::optional<GraphqlConnection> graphql;
+  std::optional<Proxy> proxy;  ///< that connections go through
 };
 
 /// What is likely not meant by it, for the author; or "".

@@ -69,6 +69,7 @@ struct PlanText {
   std::string target;                                         ///< --target, "" = the plan's own
   PlanFiles files = {};  ///< that the plan names; on the wire in pieces before the message with the plan
   PlanEnvironment environment = {};  ///< variables that the plan names, as the command found them
+  std::uint32_t trace_users = 0;     ///< --trace: users of each scenario that are followed
 };
 
 /// Local endpoints that belong to one agent alone: each address with each port of the range.
@@ -76,6 +77,10 @@ struct SourceBlock {
   std::vector<std::string> addresses;  ///< "" = whatever the route gives
   std::uint16_t first_port = 0;
   std::uint16_t last_port = 0;  ///< inclusive
+  /// Towards addresses that none of `addresses` can reach: these ports of whatever address the route gives,
+  /// which the agents of its host share. 0: there are none.
+  std::uint16_t first_shared_port = 0;
+  std::uint16_t last_shared_port = 0;  ///< inclusive
 };
 
 struct Prepare {

@@ -170,6 +170,7 @@ std::string describe_unexpected(std::uint32_t type) {
 const char* describe_end_of_stream(Phase phase) {
   switch (phase) {
     case Phase::connect:
+    case Phase::proxy:
     case Phase::tls:
     case Phase::upgrade: return "ended by peer before its answer was complete";
     case Phase::ack: return "ended by peer before connection_ack";
@@ -266,6 +267,11 @@ std::string describe(const Failure& failure) {
   return "unknown";  // a number off the wire that names no cause
 }
 
+void show_more(std::string& sample, std::string_view other) {
+  other = other.substr(0, kSampleBytes);
+  if (other.size() > sample.size()) sample.assign(other);
+}
+
 const char* name(Cause cause) noexcept {
   switch (cause) {
     case Cause::none: return "none";
@@ -326,6 +332,7 @@ const char* name(Cause cause) noexcept {
 const char* name(Phase phase) noexcept {
   switch (phase) {
     case Phase::connect: return "connect";
+    case Phase::proxy: return "proxy";
     case Phase::tls: return "tls";
     case Phase::upgrade: return "upgrade";
     case Phase::request: return "request";
@@ -360,6 +367,11 @@ const char* remedy(const Failure& failure) noexcept {
     if (failure.detail == 4401 || failure.detail == 4403) return "does 'init' hold what it asks for?";
   }
   if (failure.cause == Cause::unexpected_message) return "is 'protocol' the one that it speaks?";
+  if (failure.phase == Phase::proxy && failure.cause != Cause::system) {
+    if (failure.cause == Cause::not_http) return "is this an HTTP proxy?";
+    if (failure.cause != Cause::refused_status) return "";
+    return failure.detail == 407 ? "are user and password right?" : "the proxy does not reach the target";
+  }
   if (failure.cause == Cause::not_http) return "is this a plain WebSocket port?";
   if (failure.cause == Cause::not_tls) return "is this a wss:// port? ws:// goes without TLS";
   if (failure.cause == Cause::self_signed || failure.cause == Cause::incomplete_chain)

@@ -4,14 +4,21 @@
 // separates the generator's own limits from the target's faults. Owner: constant data and values.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace onrush {
+
+/// Of what shows one case of a failure: enough for a status line, where it points to, and the first 200 bytes
+/// of a body. Whoever keeps one cuts it to this.
+inline constexpr std::size_t kSampleBytes = 512;
 
 /// What the connection was doing.
 enum class Phase : std::uint8_t {
   connect,
+  proxy,
   tls,
   upgrade,
   request,
@@ -89,8 +96,11 @@ struct Failure {
 
 /// Before the connection is open: the failure is one of an attempt.
 [[nodiscard]] constexpr bool is_of_attempt(Phase phase) noexcept {
-  return phase == Phase::connect || phase == Phase::tls || phase == Phase::upgrade || phase == Phase::ack;
+  return phase <= Phase::upgrade || phase == Phase::ack;
 }
+
+/// Keeps of two samples of one kind the longer one, which shows more of what was said.
+void show_more(std::string& sample, std::string_view other);
 
 /// "connect", "upgrade", ...
 [[nodiscard]] const char* name(Phase phase) noexcept;

@@ -20,9 +20,9 @@
 #include "core/graphql_document.h"
 #include "core/plan_files.h"
 #include "core/regex.h"
+#include "core/target.h"
 #include "core/template.h"
 #include "core/threshold.h"
-#include "core/url.h"
 
 namespace onrush {
 
@@ -261,7 +261,7 @@ enum class OnAgentLoss : std::uint8_t { carry_on, abort };
 
 struct Plan {
   std::string name;
-  Url target;
+  std::vector<Target> targets = {Target{}};  ///< at least one
   Connection connection;
   std::vector<Feed> data;
   std::set<std::string> files;  ///< that are named, those of feeds apart
@@ -274,5 +274,8 @@ struct Plan {
   std::uint64_t seed = 1;
   OnAgentLoss on_agent_loss = OnAgentLoss::carry_on;
 };
+
+/// What the agents connect to: the proxy, or the targets.
+[[nodiscard]] std::vector<Target> dialled(const Plan& plan);
 
 }  // namespace onrush

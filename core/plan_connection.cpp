@@ -5,6 +5,7 @@
 #include "core/plan_graphql.h"
 #include "core/plan_tls.h"
 #include "core/plan_upgrade.h"
+#include "core/template.h"
 
 namespace onrush {
 namespace {
@@ -42,6 +43,22 @@ KeepAlive read_keep_alive(Reader& reader, const YamlNode& node) {
   return ping;
 }
 
+// No message may show the text: it may hold a password.
+std::optional<Proxy> read_proxy(Reader& reader, const YamlNode& node, const std::string& what) {
+  const std::string* text = reader.text(node, what);
+  if (text == nullptr) return std::nullopt;
+  if (next_placeholder(*text, 0)) {
+    reader.complain(node, fmt::format("{} is the same for all users; name a parameter", what));
+    return std::nullopt;
+  }
+  auto proxy = parse_proxy(*text);
+  if (!proxy) {
+    reader.complain_within(node, proxy.error().offset, fmt::format("{}: {}", what, proxy.error().message));
+    return std::nullopt;
+  }
+  return std::move(*proxy);
+}
+
 }  // namespace
 
 Connection read_connection(Reader& reader, const YamlNode& node) {
@@ -54,6 +71,8 @@ Connection read_connection(Reader& reader, const YamlNode& node) {
         reader.duration_ns(*timeout, fields.what("timeout"), Zero::refused).value_or(connection.timeout_ns);
   connection.upgrade = read_upgrade_fields(reader, fields);
   if (const YamlNode* tls = fields.find("tls")) connection.tls = read_tls(reader, *tls, fields.what("tls"));
+  if (const YamlNode* proxy = fields.find("proxy"))
+    connection.proxy = read_proxy(reader, *proxy, fields.what("proxy"));
   connection.graphql = read_graphql_connection(reader, fields);
   if (!connection.graphql) return connection;
   if (const YamlNode* node = fields.find("subprotocols"))

@@ -13,10 +13,11 @@ constexpr Names<13> kPlan{"name",          "target",     "parameters", "connecti
                           "stages",        "thresholds", "abort",      "seed",       "observe",
                           "on_agent_loss", "data",       "search"};
 
-constexpr Names<10> kConnection{"headers", "cookies",  "subprotocols", "tls",         "ping",
-                                "timeout", "protocol", "init",         "ack_timeout", "on_protocol_error"};
+constexpr Names<11> kConnection{"headers",     "cookies",           "subprotocols", "tls",
+                                "ping",        "timeout",           "protocol",     "init",
+                                "ack_timeout", "on_protocol_error", "proxy"};
 
-constexpr Names<2> kConnectionLater{"deflate", "proxy"};
+constexpr Names<1> kConnectionLater{"deflate"};
 
 constexpr Names<8> kTls{"ca",          "certificate", "key",     "verify",
                         "server_name", "min_version", "ciphers", "resume"};
@@ -54,12 +55,15 @@ constexpr Names<6> kListen{"sequence", "batch_sent", "sent", "unit", "for", "on"
 constexpr Names<1> kListenLater{"until"};
 
 constexpr Names<3> kSubscribe{"as", "query", "variables"};
+
 constexpr Names<1> kSubscribeLater{"file"};
 
 constexpr Names<4> kOperate{"query", "variables", "reply", "timeout"};
+
 constexpr Names<2> kOperateLater{"file", "set"};
 
 constexpr Names<2> kEvent{"on", "json"};
+
 constexpr Names<3> kEventLater{"text", "regex", "bytes"};
 
 constexpr Names<6> kThink{"uniform", "exponential", "normal", "log_normal", "deviation", "within"};
@@ -97,6 +101,8 @@ constexpr Names<4> kReconnect{"by", "code", "reason", "timeout"};
 constexpr Names<11> kSearch{"raise",  "from", "to",   "factor", "step",   "keep",
                             "beside", "over", "hold", "rest",   "at_most"};
 
+constexpr Names<3> kTarget{"url", "weight", "resolve"};
+
 }  // namespace
 
 constinit const KeyTable kPlanKeys{"a plan", kPlan, {}};
@@ -129,14 +135,16 @@ constinit const KeyTable kCaptureKeys{"a value of 'set'", kCapture, {}};
 constinit const KeyTable kBranchKeys{"a branch of 'choose'", kBranch, {}};
 constinit const KeyTable kReconnectKeys{"'reconnect'", kReconnect, {}};
 constinit const KeyTable kSearchKeys{"'search'", kSearch, {}};
+constinit const KeyTable kTargetKeys{"'target'", kTarget, {}};
 
 std::span<const KeyTable* const> key_tables() noexcept {
   static constexpr auto kAll = std::to_array<const KeyTable*>({
-      &kPlanKeys,    &kConnectionKeys, &kFeedKeys,     &kTlsKeys,        &kScenarioKeys,  &kStageKeys,
-      &kSteps,       &kConnectKeys,    &kSendKeys,     &kRequestKeys,    &kReplyKeys,     &kListenKeys,
-      &kThinkKeys,   &kRepeatKeys,     &kCloseKeys,    &kObserveKeys,    &kKeepAliveKeys, &kPingKeys,
-      &kOnCloseKeys, &kBackoffKeys,    &kArrivalsKeys, &kDisconnectKeys, &kExpectKeys,    &kCaptureKeys,
-      &kBranchKeys,  &kReconnectKeys,  &kSearchKeys,   &kSubscribeKeys,  &kOperateKeys,   &kEventKeys,
+      &kPlanKeys,       &kConnectionKeys, &kFeedKeys,    &kTlsKeys,     &kScenarioKeys,  &kStageKeys,
+      &kSteps,          &kConnectKeys,    &kSendKeys,    &kRequestKeys, &kReplyKeys,     &kListenKeys,
+      &kSubscribeKeys,  &kOperateKeys,    &kEventKeys,   &kThinkKeys,   &kRepeatKeys,    &kCloseKeys,
+      &kObserveKeys,    &kKeepAliveKeys,  &kPingKeys,    &kOnCloseKeys, &kBackoffKeys,   &kArrivalsKeys,
+      &kDisconnectKeys, &kExpectKeys,     &kCaptureKeys, &kBranchKeys,  &kReconnectKeys, &kSearchKeys,
+      &kTargetKeys,
   });
   return kAll;
 }

@@ -16,6 +16,7 @@ struct KeyTable {
 };
 
 extern const KeyTable kPlanKeys;
+extern const KeyTable kTargetKeys;
 extern const KeyTable kConnectionKeys;
 extern const KeyTable kFeedKeys;
 extern const KeyTable kTlsKeys;

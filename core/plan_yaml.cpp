@@ -15,6 +15,7 @@
 #include "core/plan_search.h"
 #include "core/plan_stages.h"
 #include "core/plan_steps.h"
+#include "core/plan_target.h"
 #include "core/yaml_reader.h"
 
 namespace onrush {
@@ -23,28 +24,6 @@ namespace {
 constexpr std::size_t kMostExpressions = 100;
 constexpr std::size_t kMostObserved = 16;
 constexpr std::array<std::string_view, 2> kLossPolicies{"continue", "abort"};
-
-void read_target(Reader& reader, const YamlNode& node, Url& target) {
-  const std::string* text = reader.text(node, "'target'");
-  if (text == nullptr) return;
-  if (const auto placeholder = next_placeholder(*text, 0))
-    return reader.complain_within(
-        node, placeholder->begin,
-        "a '${...}' per message is not yet supported in 'target'; name a parameter");
-  auto url = parse_url_at(*text);
-  if (!url)
-    return reader.complain_within(node, url.error().offset, fmt::format("'target': {}", url.error().message));
-  target = std::move(*url);
-}
-
-void read_given_target(Reader& reader, const std::string& text, Url& target) {
-  const auto refuse = [&](const std::string& why) {
-    reader.add({0, 0, fmt::format("--target {}: {}", text.substr(0, 200), why)});
-  };
-  auto url = parse_url(text);
-  if (!url) return refuse(url.error());
-  target = std::move(*url);
-}
 
 // Counters begin at 0 and grow: what holds for 0 would end the run before it has begun.
 bool holds_at_once(const Expression& e) {
@@ -156,10 +135,13 @@ Plan read_root(Reader& reader, const YamlNode& root, const std::string& given_ta
     plan.name = reader.name(*name, "'name' of the plan").value_or("");
   const YamlNode* target = given_target.empty() ? fields.need("target", "target: ws://127.0.0.1:8088/echo")
                                                 : fields.find("target");
-  if (target != nullptr) read_target(reader, *target, plan.target);
-  if (!given_target.empty()) read_given_target(reader, given_target, plan.target);
+  if (target != nullptr) plan.targets = read_targets(reader, *target);
+  if (!given_target.empty()) plan.targets = read_given_target(reader, given_target);
   if (const YamlNode* node = fields.find("data")) plan.data = read_data(reader, *node);
   if (const YamlNode* node = fields.find("connection")) plan.connection = read_connection(reader, *node);
+  const auto pins = [](const Target& t) { return !t.addresses.empty(); };
+  if (plan.connection.proxy && std::any_of(plan.targets.begin(), plan.targets.end(), pins))
+    reader.complain(*target, "'resolve' does nothing behind a proxy, which looks names up itself");
   const std::set<std::uint32_t> everybodys_feeds = reader.take_feeds();
   if (const YamlNode* scenarios = fields.need("scenarios", "scenarios: {visitor: {script: [connect, ...]}}"))
     plan.scenarios =

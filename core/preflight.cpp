@@ -94,8 +94,24 @@ std::uint64_t ports_left(const AgentPlace& place, const HostFacts& facts) {
   return ports - std::min(ports, facts.get_or(Fact::time_waits, 0));
 }
 
+// Every address of a target counts as named; what names have is known to the agents only.
+double busiest_share(const std::vector<Target>& targets) {
+  double sum = 0;
+  double most = 0;
+  for (const Target& target : targets) {
+    sum += target.weight;
+    most = std::max(most,
+                    target.weight / static_cast<double>(std::max<std::size_t>(target.addresses.size(), 1)));
+  }
+  return most / sum;
+}
+
+// A port is taken only towards one address of a target, so with several of them it serves several
+// connections.
 Check ports(const AgentPlace& place, const HostFacts& facts) {
-  const std::uint64_t left = ports_left(place, facts);
+  const std::uint64_t own = ports_left(place, facts);
+  const double share = std::clamp(place.busiest_share, 1e-6, 1.0);
+  const auto left = static_cast<std::uint64_t>(static_cast<double>(own) / share * (1 + 1e-9));
   Check check{.name = "local ports of an agent",
               .needed = format_count(place.connections),
               .found = format_count(left)};
@@ -105,8 +121,11 @@ Check ports(const AgentPlace& place, const HostFacts& facts) {
       "{} needs {} sockets but has {} local ports ({} source {} x {} ports", place.agent,
       format_count(place.connections), format_count(left), format_count(place.source_addresses),
       plural(place.source_addresses, "address", "addresses"), format_count(place.ports_per_address));
-  const std::uint64_t taken = place.source_addresses * place.ports_per_address - left;
-  check.why += taken == 0 ? ")" : fmt::format(", {} taken)", format_count(taken));
+  const std::uint64_t taken = place.source_addresses * place.ports_per_address - own;
+  if (taken != 0) check.why += fmt::format(", {} taken", format_count(taken));
+  if (share < 1)
+    check.why += fmt::format("; one address of a target takes {} of the connections", format_share(share));
+  check.why += ")";
   const std::uint64_t each = left / std::max<std::uint64_t>(place.source_addresses, 1);
   if (each > 0) {
     const std::uint64_t addresses = divided_up(place.connections, each);
@@ -164,7 +183,8 @@ AgentPlace place_of(const Plan& plan, const PlanNeed& need, Share share, const S
   place.ports_per_address =
       source.first_port == 0 ? kKernelPorts : std::uint64_t{source.last_port} - source.first_port + 1;
   place.chosen_by_route = source.addresses.empty() || source.addresses.front().empty();
-  place.loopback = is_loopback(plan.target.host);
+  place.loopback = any_on_loopback(dialled(plan));
+  place.busiest_share = busiest_share(dialled(plan));
   return place;
 }
 

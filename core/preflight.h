@@ -78,7 +78,9 @@ struct AgentPlace {
   std::uint64_t source_addresses = 1;
   std::uint64_t ports_per_address = 0;  ///< of its own block
   bool chosen_by_route = true;          ///< no address of its own: earlier connections may hold ports of it
-  bool loopback = false;                ///< the target is there
+  bool loopback = false;                ///< a target is there
+  /// Of its connections, those that go to one address, where most go: each has all ports to itself.
+  double busiest_share = 1;
 };
 /// Its descriptor limit is left to the caller, and `agent`.
 [[nodiscard]] AgentPlace place_of(const Plan& plan, const PlanNeed& need, Share share,

@@ -206,6 +206,7 @@ void Run::take(std::uint32_t agent, const Snapshot& snapshot, std::int64_t now_n
   if (member.state != Member::State::running && member.state != Member::State::done) return;
   const Expected<bool, std::string> applied = aggregate_.apply(agent, snapshot);
   if (!applied) return lose(agent, "it sent a snapshot that cannot be right: " + applied.error(), now_ns);
+  if (*applied && !snapshot.trace.empty()) keep_trace(snapshot.trace);
   send(agent, Acknowledge{snapshot.number});
   watch_memory(agent, snapshot.health, now_ns);
   if (applied.value()) show(snapshot);
@@ -230,6 +231,15 @@ void Run::show(const Snapshot& snapshot) {
     LogLine fit = line;
     fit.text = fit_to_show(line.text);
     log_.push_back("log: " + describe(fit, plan_.scenarios[line.scenario].name));
+  }
+}
+
+void Run::keep_trace(std::string_view lines) {
+  if (trace_.size() + lines.size() <= kTraceBytesOfARun) {
+    trace_.append(lines);
+  } else if (!trace_is_cut_) {
+    trace_is_cut_ = true;
+    log_.push_back("the trace is full; nothing more is added to it");
   }
 }
 

@@ -20,6 +20,7 @@
 #include "core/control.h"
 #include "core/plan.h"
 #include "core/timeline.h"
+#include "core/trace.h"
 #include "core/verdict.h"
 
 namespace onrush {
@@ -66,6 +67,10 @@ class Run {
   [[nodiscard]] const Plan& plan() const noexcept { return plan_; }
   [[nodiscard]] const Aggregate& aggregate() const noexcept { return aggregate_; }
   [[nodiscard]] const std::string& id() const noexcept { return id_; }
+  /// What the users who are followed did, in order of time; nothing unless --trace asked for it.
+  [[nodiscard]] std::optional<std::string> trace() const {
+    return text_.trace_users == 0 ? std::nullopt : std::optional{in_order(trace_)};
+  }
   [[nodiscard]] const std::vector<RunAgent>& agents() const noexcept { return agents_; }
   [[nodiscard]] Live live(std::int64_t now_ns) const;
   /// From the start instant to the end (or now); 0 if it never started.
@@ -85,6 +90,7 @@ class Run {
   void settled(std::uint32_t agent, std::uint32_t stage);
   void take(std::uint32_t agent, const Snapshot& snapshot, std::int64_t now_ns);
   void show(const Snapshot& snapshot);
+  void keep_trace(std::string_view lines);
   void warn(const std::string& warning);
   void watch_memory(std::uint32_t agent, const Health& health, std::int64_t now_ns);
   void lose(std::uint32_t agent, const std::string& why, std::int64_t now_ns);
@@ -117,6 +123,8 @@ class Run {
   std::vector<std::string> log_;
   std::int64_t log_second_ = -1;  ///< the latest of which a line of a script was shown
   std::uint32_t logged_ = 0;      ///< lines of it
+  std::string trace_;
+  bool trace_is_cut_ = false;
   std::int64_t begun_ns_ = 0;
   std::int64_t ticked_ns_ = 0;
   std::int64_t start_ns_ = 0;

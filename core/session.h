@@ -22,6 +22,7 @@ enum class State : std::uint8_t {
   idle,            ///< the slot is free
   waiting,         ///< no connection: before `connect`, or between two sessions of the same user
   connecting,      ///< TCP
+  tunnelling,      ///< a proxy was asked for a tunnel, its answer is not complete
   securing,        ///< TLS
   upgrading,       ///< request sent, response not complete
   acknowledging,   ///< GraphQL: connection_init sent

@@ -40,7 +40,8 @@ struct FailureCount {
   std::uint64_t count;
   std::int64_t first_us;  ///< since the run began
   std::int64_t last_us;   ///< since the run began
-  std::string sample;  ///< at most 200 bytes that show one case: a status line, a close reason; may be empty
+  std::string
+      sample;  ///< at most kSampleBytes that show one case: a status line, a close reason; may be empty
 };
 
 /// What listening users got of one broadcast, in this snapshot.
@@ -92,6 +93,7 @@ struct Snapshot {
   std::vector<FailureCount> failures;
   std::vector<BroadcastCount> broadcasts;
   std::vector<LogLine> log;
+  std::string trace = {};  ///< lines of the users who are followed (core/trace), by worker
   Gauges gauges;
   Health health;
   bool last = false;  ///< nothing follows: every connection is closed

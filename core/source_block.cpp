@@ -118,7 +118,9 @@ Addresses expand_addresses(std::string_view ranges) {
   }
 }
 
-std::vector<SourceBlock> deal_source_blocks(const std::vector<Hello>& agents, std::string_view target_host) {
+std::vector<SourceBlock> deal_source_blocks(const std::vector<Hello>& agents,
+                                            const std::vector<std::string>& target_hosts) {
+  const bool loopback = std::any_of(target_hosts.begin(), target_hosts.end(), is_ipv4_loopback);
   std::map<std::string, std::uint32_t> on_host;  // agents of each kernel
   for (const Hello& agent : agents) ++on_host[agent.boot_id];
   std::map<std::string, std::uint32_t> dealt;
@@ -126,17 +128,18 @@ std::vector<SourceBlock> deal_source_blocks(const std::vector<Hello>& agents, st
   std::vector<SourceBlock> blocks;
   for (const Hello& agent : agents) {
     const std::uint32_t index = dealt[agent.boot_id]++;
-    if (agent.source_addresses.empty() && is_ipv4_loopback(target_host)) {
-      std::uint32_t key = agent.pid;
-      while (!loopback_dealt.insert(key % kLoopbackAddresses).second) ++key;
-      blocks.push_back({{loopback_address(key)}, kFirstPort, kLastPort});
-      continue;
-    }
     // Agents of one host may share addresses, so each has its own slice of the ports.
     const std::uint32_t count = on_host[agent.boot_id];
     const std::uint32_t slice = (kLastPort - kFirstPort + 1U) / count;
     const auto first = static_cast<std::uint16_t>(kFirstPort + index * slice);
-    blocks.push_back({addresses_of(agent), first, static_cast<std::uint16_t>(first + slice - 1)});
+    const auto last = static_cast<std::uint16_t>(first + slice - 1);
+    if (agent.source_addresses.empty() && loopback) {
+      std::uint32_t key = agent.pid;
+      while (!loopback_dealt.insert(key % kLoopbackAddresses).second) ++key;
+      blocks.push_back({{loopback_address(key)}, kFirstPort, kLastPort, first, last});
+      continue;
+    }
+    blocks.push_back({addresses_of(agent), first, last});
   }
   return blocks;
 }

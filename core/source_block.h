@@ -20,8 +20,9 @@ namespace onrush {
 
 /// A block for each agent, in order. Agents of one kernel (equal boot_id) get disjoint ones. Towards IPv4
 /// loopback an agent without source addresses of its own gets a loopback address to itself, made of its
-/// process id, all of whose ports are its: so agents of other runs on the host stay apart as well.
+/// process id, all of whose ports are its: so agents of other runs on the host stay apart as well; towards
+/// other targets of the plan it has its part of the shared ports.
 [[nodiscard]] std::vector<SourceBlock> deal_source_blocks(const std::vector<Hello>& agents,
-                                                          std::string_view target_host);
+                                                          const std::vector<std::string>& target_hosts);
 
 }  // namespace onrush

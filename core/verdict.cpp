@@ -90,7 +90,7 @@ void nothing_connected(const Aggregate& aggregate, Reasons& reasons) {
 }
 
 void not_verified(const Plan& plan, std::vector<std::string>& warnings) {
-  if (plan.target.secure && !plan.connection.tls.verify)
+  if (plan.targets.front().url.secure && !plan.connection.tls.verify)
     warnings.emplace_back(
         "TLS: no certificate was verified (connection.tls.verify: false), so what answered may not be the "
         "target");

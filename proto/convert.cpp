@@ -64,6 +64,8 @@ void write(const Prepare& from, proto::Prepare& to) {
   for (const std::string& address : from.source.addresses) to.mutable_source()->add_addresses(address);
   to.mutable_source()->set_first_port(from.source.first_port);
   to.mutable_source()->set_last_port(from.source.last_port);
+  to.mutable_source()->set_first_shared_port(from.source.first_shared_port);
+  to.mutable_source()->set_last_shared_port(from.source.last_shared_port);
   to.set_agents_on_host(from.agents_on_host);
 }
 
@@ -72,7 +74,8 @@ Expected<FromCoordinator, std::string> read(const proto::Prepare& from) {
   const proto::SourceBlock& source = from.source();
   if (from.share_count() == 0 || from.share_index() >= from.share_count())
     return Unexpected{std::string{"prepare: the share lies outside of the plan"}};
-  if (source.first_port() > source.last_port() || source.last_port() > kTopPort)
+  if (source.first_port() > source.last_port() || source.last_port() > kTopPort ||
+      source.first_shared_port() > source.last_shared_port() || source.last_shared_port() > kTopPort)
     return Unexpected{std::string{"prepare: the block of ports is not one"}};
   return FromCoordinator{
       Prepare{.run = from.run(),
@@ -80,7 +83,9 @@ Expected<FromCoordinator, std::string> read(const proto::Prepare& from) {
               .share = {from.share_index(), from.share_count()},
               .source = {.addresses = {source.addresses().begin(), source.addresses().end()},
                          .first_port = static_cast<std::uint16_t>(source.first_port()),
-                         .last_port = static_cast<std::uint16_t>(source.last_port())},
+                         .last_port = static_cast<std::uint16_t>(source.last_port()),
+                         .first_shared_port = static_cast<std::uint16_t>(source.first_shared_port()),
+                         .last_shared_port = static_cast<std::uint16_t>(source.last_shared_port())},
               .agents_on_host = from.agents_on_host()}};
 }
 
@@ -91,6 +96,7 @@ proto::PlanText to_proto(const PlanText& plan) {
   to.set_file(plan.file);
   to.set_yaml(plan.yaml);
   to.set_target(plan.target);
+  to.set_trace_users(plan.trace_users);
   for (const auto& [key, value] : plan.settings) {
     proto::Setting* setting = to.add_settings();
     setting->set_key(key);
@@ -110,6 +116,7 @@ PlanText from_proto(const proto::PlanText& from) {
     plan.settings.emplace_back(setting.key(), setting.value());
   for (const proto::Setting& variable : from.environment())
     plan.environment.emplace(variable.key(), variable.value());
+  plan.trace_users = from.trace_users();
   return plan;
 }
 

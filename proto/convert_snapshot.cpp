@@ -174,6 +174,7 @@ void write(const Snapshot& from, proto::Snapshot& to) {
   for (const FailureCount& failure : from.failures) write(failure, *to.add_failures());
   for (const BroadcastCount& broadcast : from.broadcasts) write(broadcast, *to.add_broadcasts());
   for (const LogLine& line : from.log) write(line, *to.add_log());
+  to.set_trace(from.trace);
   write(from.gauges, *to.mutable_gauges());
   write(from.health, *to.mutable_health());
   to.set_last(from.last);
@@ -186,6 +187,7 @@ Expected<Snapshot, std::string> read(const proto::Snapshot& from) {
                     .failures = {},
                     .broadcasts = {},
                     .log = {},
+                    .trace = from.trace(),
                     .gauges = read(from.gauges()),
                     .health = read(from.health()),
                     .last = from.last()};

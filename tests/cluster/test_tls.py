@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+from connect_proxy import ConnectProxy
 from onrush_cluster import assert_accounts_balance, failures, run_embedded, write_plan
 from onrush_testing import start_target
 
@@ -110,3 +111,14 @@ def test_ciphers_that_nobody_knows_are_refused_before_the_first_connection(tmp_p
     process, _ = run(tmp_path, certificates, 1, "{ciphers: NO-SUCH-SUITE}")
     assert process.process.returncode == 3, process.said() + process.printed()
     assert "knows none of the ciphers 'NO-SUCH-SUITE'" in process.said() + process.printed()
+
+
+def test_wss_goes_through_the_tunnel_of_a_proxy(certificates, tmp_path):
+    with start_secure("beast", certificates) as target, ConnectProxy() as proxy:
+        text = PLAN.format(port=target.port, tls="{ca: ca.pem}")
+        text = text.replace("connection: {tls", f'connection: {{proxy: "http://127.0.0.1:{proxy.port}", tls')
+        process, found = run_embedded(tmp_path, write_plan(certificates, text, "proxied.yaml"), "--agents", 2)
+        assert process.process.returncode == 0, process.said() + str(found)
+        assert_accounts_balance(found)
+        assert found["counts"]["opened"] == 40 and found["times"]["tls_time"]["count"] == 40
+        assert proxy.asked == [f"127.0.0.1:{target.port}"] * 40

@@ -54,7 +54,7 @@ std::optional<std::string> run_user(std::uint16_t port, const std::string& path)
   auto plan = read_plan({"conformance.yaml", plan_for(port, path), {}, ""});
   if (!plan) return render("conformance.yaml", plan.error());
   const auto target = Endpoint::from_text("127.0.0.1", port, AF_INET);
-  auto program = Program::make(std::move(*plan), *target);
+  auto program = Program::make(std::move(*plan), {{*target}});
   if (!program) return program.error();
   auto ports = PortAllocator::make({{""}, 0, 0}, {0, 1}, *target, {});
   if (!ports) return ports.error();
@@ -63,7 +63,9 @@ std::optional<std::string> run_user(std::uint16_t port, const std::string& path)
   WorkerSettings settings;
   settings.capacity = 1;
   settings.echoes = true;
-  Worker worker{**program, settings, std::move(*ports), **network};
+  std::vector<PortAllocator> allocators;
+  allocators.push_back(std::move(*ports));
+  Worker worker{**program, settings, std::move(allocators), **network};
   const std::int64_t begin_ns = (*network)->now_ns();
   worker.start(begin_ns);
   std::uint64_t opened = 0;

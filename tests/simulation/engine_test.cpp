@@ -60,6 +60,37 @@ TEST(Simulation, AFrozenTargetShowsInResponseTimeFromDueAndNotAsOurOwnLag) {
   EXPECT_LE(round_trip.count() - round_trip.count_at_or_below(1'000'000), 1U);
 }
 
+TEST(Simulation, TunnelsOfAProxyOpenAtEveryCutAndEveryAttemptIsAccountedFor) {
+  constexpr const char* kPlan = R"(
+name: proxied
+target: [ws://a.test/echo, {url: ws://b.test/echo, weight: 2}]
+connection: {proxy: "http://q:p@127.0.0.1:80"}
+scenarios:
+  one:
+    script:
+      - connect: {timeout: 2s}
+      - repeat: {times: 3, do: [{request: {text: "${sequence}", reply: {text: "${sequence}"}}}]}
+      - close
+      - think: 60s
+stages: [{name: all, users: 300, over: 3s, for: 10s}]
+)";
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    SCOPED_TRACE(seed);
+    Simulation clean{kPlan, {.seed = seed, .faults = {.one_byte_reads = 0.5, .short_writes = 0.5}}};
+    clean.run();
+    EXPECT_EQ(clean.count(Counter::opened), 300U);
+    EXPECT_EQ(clean.count(Counter::requests), 900U);
+    Simulation rough{
+        kPlan, {.seed = seed, .agents = 2, .faults = {.refuse = 0.1, .silent = 0.1, .status_503 = 0.1}}};
+    rough.run();
+    EXPECT_EQ(rough.count(Counter::attempted), 300U);
+    EXPECT_EQ(rough.count(Counter::opened) + rough.count(Counter::failed), 300U);
+    EXPECT_GT(rough.count(Counter::failed), 30U);
+    EXPECT_EQ(rough.held().sessions, 0U);
+    EXPECT_EQ(rough.held().partial, 0U);
+  }
+}
+
 TEST(Simulation, OpenArrivalsAreExactForAnyNumberOfAgents) {
   constexpr const char* kPlan = R"(
 name: arrivals

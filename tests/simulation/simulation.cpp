@@ -38,7 +38,7 @@ Simulation::Simulation(const std::string& plan, const Setting& setting)
   auto read = read_plan(source_of(text));
   if (!read) throw std::runtime_error{render("simulated.yaml", read.error())};
   plan_ = std::move(*read);
-  if (plan_->target.secure) world_.speak_tls();
+  if (plan_->targets.front().url.secure) world_.speak_tls();
   stages_ = timeline(*plan_);
   std::vector<PlanFiles> files = deal_files(*plan_, setting.files, setting.agents);
   settled_.resize(stages_.size());

@@ -247,6 +247,7 @@ void World::take_apart(Connection& c) {
 void World::answer_upgrade(Connection& c, std::size_t head_bytes) {
   const std::string head = c.from_client.substr(0, head_bytes);
   c.from_client.erase(0, head_bytes);
+  if (head.starts_with("CONNECT ")) return send(c, "HTTP/1.1 200 OK\r\n\r\n");  // it is its own proxy
   const std::string field = "Sec-WebSocket-Key: ";
   const std::size_t key = head.find(field);
   ONRUSH_CHECK(head.starts_with("GET ") && key != std::string::npos);

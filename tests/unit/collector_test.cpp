@@ -71,7 +71,7 @@ TEST(Recorder, CountsFailuresBeyondItsTableAsOther) {
   std::uint64_t count = 0;
   for (const FailureCount& failure : portion.failures) {
     count += failure.count;
-    EXPECT_LE(failure.sample.size(), Recorder::kSampleBytes);
+    EXPECT_LE(failure.sample.size(), kSampleBytes);
   }
   EXPECT_EQ(count, 5000U);
   EXPECT_EQ(portion.failures.back().failure.cause, Cause::other);

@@ -79,7 +79,7 @@ TEST(PlanEnvironmentTest, AVariableStandsWhereverAParameterMayAndIsNoTemplateIts
   text.environment = {{"HOST", "127.0.0.1"}, {"PORT", "8088"}, {"USERS", "12"}, {"TEXT", "${user} $${x} $"}};
   const auto plan = read_plan(source_of(text));
   ASSERT_TRUE(plan.has_value()) << render("t.yaml", plan.error());
-  EXPECT_EQ(plan->target.host, "127.0.0.1");
+  EXPECT_EQ(plan->targets[0].url.host, "127.0.0.1");
   EXPECT_EQ(plan->stages[0].users.at(0), 12U);
   std::string out;
   std::get<TextMessage>(std::get<SendStep>(plan->scenarios[0].script[1].what).message)

@@ -57,7 +57,7 @@ std::string repeated(std::string_view text, std::size_t times) {
 TEST(Plan, AMillionSubscribersAreReadAsTheyStand) {
   const Plan plan = good(file("plans/c1000k.yaml"));
   EXPECT_EQ(plan.name, "c1000k");
-  EXPECT_EQ(plan.target.port, 8088);
+  EXPECT_EQ(plan.targets[0].url.port, 8088);
   ASSERT_EQ(plan.scenarios.size(), 2u);
   const auto& listen = std::get<ListenStep>(plan.scenarios[0].script[1].what);
   EXPECT_EQ(listen.sequence, "/seq");
@@ -126,7 +126,7 @@ TEST(Plan, ParametersWorkWithinTexts) {
       "target: ws://127.0.0.1:${port}/${n}\nthresholds: [\"round_trip_time p99 < ${limit}\"]\n" +
       "scenarios: {a: {script: [connect, {request: {text: '${greet} ${sequence} $${n}'}}]}}\n" + kStages);
   EXPECT_EQ(plan.name, "low-x");
-  EXPECT_EQ(plan.target.text, "ws://127.0.0.1:9000/low");
+  EXPECT_EQ(plan.targets[0].url.text, "ws://127.0.0.1:9000/low");
   EXPECT_EQ(plan.thresholds[0].value, 250'000);
   const auto& request = std::get<RequestStep>(plan.scenarios[0].script[1].what);
   std::string text;
@@ -135,12 +135,13 @@ TEST(Plan, ParametersWorkWithinTexts) {
 }
 
 TEST(Plan, AGivenTargetReplacesThePlansOwn) {
-  EXPECT_EQ(good(file("plans/c1000k.yaml"), {}, "ws://[::1]:9/x").target.host_header, "[::1]:9");
-  EXPECT_EQ(good(std::string("name: t\n") + kScenario + kStages, {}, "ws://a.test/").target.host, "a.test");
+  EXPECT_EQ(good(file("plans/c1000k.yaml"), {}, "ws://[::1]:9/x").targets[0].url.host_header, "[::1]:9");
+  EXPECT_EQ(good(std::string("name: t\n") + kScenario + kStages, {}, "ws://a.test/").targets[0].url.host,
+            "a.test");
   EXPECT_EQ(said(file("plans/c1000k.yaml"), {}, "http://a.test"),
             "--target http://a.test: http:// is not a WebSocket address; write ws://\n1 mistake in t.yaml; "
             "nothing was started\n");
-  EXPECT_TRUE(good(file("plans/c1000k.yaml"), {}, "wss://a.test").target.secure);
+  EXPECT_TRUE(good(file("plans/c1000k.yaml"), {}, "wss://a.test").targets[0].url.secure);
 }
 
 TEST(Plan, RepeatedKeysNameBothLines) {  // P032

@@ -55,6 +55,31 @@ TEST(PortAllocator, SharesOfWorkersAreDisjointAndComplete) {
   }
 }
 
+TEST(PortAllocator, OneOfSeveralKeepsWhatItsWorkerCanUse) {
+  PortAllocator ports = make({{"127.0.0.2"}, 1000, 1999});
+  ports.keep_at_most(3);
+  EXPECT_EQ(ports.size(), 3U);
+  const auto first = ports.take();
+  EXPECT_TRUE(ports.take() && ports.take());
+  EXPECT_FALSE(ports.take());
+  ports.give_back(first->ticket);
+  EXPECT_EQ(ports.take()->endpoint.port(), first->endpoint.port());
+}
+
+TEST(PortAllocator, WhatItsAddressesCannotReachIsReachedFromTheSharedPorts) {
+  const SourceBlock block{{"127.64.0.1"}, 1000, 1009, 2000, 2004};
+  EXPECT_EQ(make(block).size(), 10U);
+  for (const char* target : {"::1", "198.51.100.5"}) {
+    PortAllocator ports = make(block, {0, 1}, {}, endpoint(target, 80));
+    EXPECT_EQ(ports.size(), 5U) << target;
+    EXPECT_TRUE(ports.take()->endpoint.is_unspecified());
+    EXPECT_TRUE(has_to_share(block, endpoint(target, 80)));
+    EXPECT_FALSE(why_out_of_reach(block, endpoint(target, 80)));
+  }
+  EXPECT_FALSE(has_to_share(block, endpoint("127.0.0.1", 80)));
+  EXPECT_TRUE(why_out_of_reach({{"127.64.0.1"}, 1000, 1009}, endpoint("::1", 80)));
+}
+
 // P053: a socket bound to the target's own endpoint would connect to itself.
 TEST(PortAllocator, NeverGivesOutTheTargetsOwnEndpoint) {
   const Endpoint target = endpoint("127.0.0.1", 1001);

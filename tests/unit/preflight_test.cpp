@@ -128,6 +128,36 @@ TEST(Preflight, TooFewPortsAreCountedByAddress) {  // P052
           "  add addresses:  onrush-agent --source-addresses RANGE, with 3 addresses of this host\n")));
 }
 
+TEST(Preflight, EveryTargetHasAllPortsToItself) {  // P052
+  AgentPlace narrow = place(200);
+  narrow.source_addresses = 1;
+  narrow.ports_per_address = 64;
+  EXPECT_THAT(refusals(check_agent(need(200), narrow, {})), ElementsAre(HasSubstr("has 64 local ports")));
+  narrow.source_addresses = 2;
+  EXPECT_THAT(refusals(check_agent(need(200), narrow, {})), ElementsAre(HasSubstr("has 128 local ports")));
+  narrow.busiest_share = 0.5;
+  EXPECT_THAT(refusals(check_agent(need(200), narrow, {})), IsEmpty());
+  narrow.busiest_share = 0.75;
+  EXPECT_THAT(refusals(check_agent(need(200), narrow, {})),
+              ElementsAre(StartsWith(
+                  "cannot run: agent-2 needs 200 sockets but has 170 local ports (2 source addresses "
+                  "x 64 ports; one address of a target takes 75.00 % of the connections)\n")));
+}
+
+TEST(Preflight, TheBusiestTargetCounts) {
+  auto plan = read_plan({"t.yaml",
+                         R"(
+name: t
+target: [{url: "ws://a.test", weight: 3}, {url: "ws://b.test", resolve: [192.0.2.1, 192.0.2.2]}]
+scenarios: {a: {script: [connect]}}
+stages: [{name: s, users: 8, for: 1s}]
+)",
+                         {},
+                         ""});
+  ASSERT_TRUE(plan.has_value());
+  EXPECT_DOUBLE_EQ(place_of(*plan, need_of(*plan, "t.yaml"), {0, 1}, {}).busiest_share, 0.75);
+}
+
 TEST(Preflight, PortsThatAreTakenAreNotLeft) {
   AgentPlace two = place(50'000);
   two.source_addresses = 2;

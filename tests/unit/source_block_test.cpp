@@ -36,14 +36,17 @@ Hello agent(const std::string& boot_id, std::vector<std::string> addresses = {})
 }
 
 // Every (address, port) of a host may be in one block only.
-void expect_disjoint(const std::vector<Hello>& agents, std::string_view target) {
-  const std::vector<SourceBlock> blocks = deal_source_blocks(agents, target);
+void expect_disjoint(const std::vector<Hello>& agents, const std::string& target) {
+  const std::vector<SourceBlock> blocks = deal_source_blocks(agents, {target});
   ASSERT_EQ(blocks.size(), agents.size());
   std::set<std::tuple<std::string, std::string, int>> taken;
   for (std::size_t i = 0; i < blocks.size(); ++i)
     for (const std::string& address : blocks[i].addresses)
       for (int port = blocks[i].first_port; port <= blocks[i].last_port; port += 97)
         EXPECT_TRUE(taken.emplace(agents[i].boot_id, address, port).second) << address << ":" << port;
+  for (std::size_t i = 0; i < blocks.size(); ++i)
+    for (int port = blocks[i].first_shared_port; port != 0 && port <= blocks[i].last_shared_port; port += 97)
+      EXPECT_TRUE(taken.emplace(agents[i].boot_id, "", port).second) << "shared:" << port;
 }
 
 TEST(SourceBlock, AgentsOfOneHostGetDisjointBlocks) {
@@ -62,7 +65,7 @@ TEST(SourceBlock, TowardsLoopbackEachProcessHasAnAddressToItselfAndLeaves127_0_0
   agents[0].pid = 1;
   agents[1].pid = 4'194'303;  // the highest that Linux gives
   agents[2].pid = 1;          // in a process namespace of its own
-  const auto blocks = deal_source_blocks(agents, "127.0.0.1");
+  const auto blocks = deal_source_blocks(agents, {"127.0.0.1"});
   EXPECT_THAT(blocks[0].addresses, ElementsAre("127.64.0.1"));
   EXPECT_THAT(blocks[1].addresses, ElementsAre("127.127.255.255"));
   EXPECT_THAT(blocks[2].addresses, ElementsAre("127.64.0.2"));
@@ -75,14 +78,29 @@ TEST(SourceBlock, TowardsLoopbackAgentsOfTwoRunsOnAHostHaveDifferentAddresses) {
   for (const std::uint32_t pid : {1U, 249U, 250U, 62'499U, 62'500U, 4'194'303U}) {
     Hello alone = agent("one");
     alone.pid = pid;
-    const std::string address = deal_source_blocks({alone}, "127.0.0.1").front().addresses.front();
+    const std::string address = deal_source_blocks({alone}, {"127.0.0.1"}).front().addresses.front();
     EXPECT_TRUE(addresses.insert(address).second) << address;
     EXPECT_EQ(expand(address), std::vector<std::string>{address});
   }
 }
 
+// localhost has ::1 too, and of several targets only some may be here.
+TEST(SourceBlock, BesideItsLoopbackAddressEachAgentHasPartOfTheSharedPorts) {
+  for (const std::vector<std::string>& hosts :
+       {std::vector<std::string>{"localhost"}, {"198.51.100.5", "127.0.0.1"}}) {
+    const auto blocks = deal_source_blocks({agent("one"), agent("one"), agent("two")}, hosts);
+    EXPECT_EQ(blocks[0].first_port, 1024);
+    EXPECT_EQ(blocks[0].last_port, 65'535);
+    EXPECT_EQ(blocks[0].first_shared_port, 1024);
+    EXPECT_EQ(blocks[1].first_shared_port, blocks[0].last_shared_port + 1);
+    EXPECT_EQ(blocks[2].last_shared_port, 65'535);
+  }
+  EXPECT_EQ(deal_source_blocks({agent("one", {"10.0.0.1"})}, {"localhost"})[0].first_shared_port, 0)
+      << "its owner has said what it connects from";
+}
+
 TEST(SourceBlock, AgentsOfDifferentHostsMayUseTheSamePorts) {
-  const auto blocks = deal_source_blocks({agent("one"), agent("two")}, "198.51.100.5");
+  const auto blocks = deal_source_blocks({agent("one"), agent("two")}, {"198.51.100.5"});
   EXPECT_EQ(blocks[0].first_port, blocks[1].first_port);
   EXPECT_EQ(blocks[0].last_port, 65'535);
 }
