@@ -100,9 +100,11 @@ std::vector<Target> read_targets(Reader& reader, const YamlNode& node) {
   for (const YamlNode* item : node.children) {
     targets.push_back(read_target(reader, *item, "an item of 'target'"));
     const Url& url = targets.back().url;
-    if (!url.text.empty() && !targets.front().url.text.empty() && url.secure != targets.front().url.secure)
+    const Url& first = targets.front().url;
+    if (url.text.empty() || first.text.empty()) continue;  // a mistake that was told
+    if (url.secure != first.secure)
       reader.complain(*item, "some targets are ws:// and some wss://; write all alike");
-    else if (url.secure && url.host != targets.front().url.host)
+    else if (url.secure && url.host != first.host)
       reader.complain(*item, "wss:// targets with different hosts are not yet supported in one plan");
   }
   return targets;
