@@ -19,7 +19,7 @@ constexpr std::size_t kMostPongPayload = 4 * 1024;
 std::uint32_t number_of(GraphqlType type) { return static_cast<std::uint32_t>(type); }
 
 std::string_view sample_of(std::span<const std::uint8_t> message) {
-  return text_of(message).substr(0, Recorder::kSampleBytes);
+  return text_of(message).substr(0, kSampleBytes);
 }
 
 }  // namespace

@@ -343,7 +343,7 @@ class ScriptReader {
     OperateStep step;
     step.operation = operation;
     step.payload = read_graphql_payload(reader_, fields, operation, {name.text, name});
-    timeout(fields, step.timeout_ns);
+    read_timeout(reader_, fields, step.timeout_ns);
     const YamlNode* reply = fields.find("reply");
     if (reply == nullptr ||
         !reader_.is_map(*reply, fields.what("reply"), "{on: events, json: {/data/id: text}}"))
