@@ -325,7 +325,7 @@ class Worker {
     static constexpr Wait kExpect{Counter::expectations, Counter::failed_expectations, Time::expect,
                                   Phase::request};
     static constexpr Wait kPing{Counter::pings, Counter::failed_pings, Time::ping, Phase::open};
-    return op == Op::request ? kRequest : op == Op::ping ? kPing : kExpect;
+    return op == Op::expect ? kExpect : op == Op::ping ? kPing : kRequest;
   }
   void begin_expecting(Session& session, const ProgramStep& step);
   void begin_ping(Session& session, const ProgramStep& step);
