@@ -3,7 +3,7 @@
 
     tests/benchmark/feed_memory.py [--bin build/release/bin] [--rows 1000000] [--agents 2]
 
-Each is a process of its own; the peak is the kernel's (VmHWM), above that of the same run with a feed of ten rows.
+Each is a process of its own; the peak is the kernel's (VmHWM), above that of the same run with a feed of a hundred rows.
 """
 
 import argparse
@@ -99,7 +99,7 @@ def main():
     arguments.add_argument("--rows", type=int, default=1_000_000)
     arguments.add_argument("--agents", type=int, default=2)
     given = arguments.parse_args()
-    few, _ = measure(given.bin.resolve(), 10, given.agents)
+    few, _ = measure(given.bin.resolve(), 100, given.agents)
     many, size = measure(given.bin.resolve(), given.rows, given.agents)
     print(f"{given.rows:,} rows, {size / 1e6:.1f} MB")
     for name, peak in many.items():
