@@ -221,7 +221,8 @@ void near_capacity(const Plan& plan, const CheckFacts& facts, Notes& notes) {
 }
 
 void too_little_memory(const Plan& plan, const CheckFacts& facts, Notes& notes) {
-  const std::uint64_t needed = memory_needed(peak_sockets(plan), facts.target_on_host);
+  const std::uint64_t needed =
+      memory_needed(peak_sockets(plan), facts.target_on_host, need_of(plan, "").user_bytes);
   if (needed > facts.memory_available_bytes)
     notes.push_back(fmt::format("the peak needs {}, and this host has {} available: run agents on more hosts",
                                 format_bytes(needed), format_bytes(facts.memory_available_bytes)));

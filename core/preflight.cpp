@@ -170,6 +170,7 @@ PlanNeed need_of(const Plan& plan, const std::string& file) {
   need.peak = peak_sockets(plan);
   need.connects_per_s = fastest_connects(plan);
   need.listeners = most_listeners(plan, need.peak);
+  if (plan.target.secure) need.user_bytes += kTlsBytes;
   return need;
 }
 
@@ -199,8 +200,8 @@ std::uint32_t agents_needed(std::uint64_t peak, std::uint64_t descriptor_limit) 
       std::min(divided_up(peak, descriptor_limit - kReservedDescriptors), kMost));
 }
 
-std::uint64_t memory_needed(std::uint64_t connections, bool target_on_host) {
-  return connections * (kSocketBytes * (target_on_host ? 2 : 1) + kUserBytes);
+std::uint64_t memory_needed(std::uint64_t connections, bool target_on_host, std::uint64_t user_bytes) {
+  return connections * (kSocketBytes * (target_on_host ? 2 : 1) + user_bytes);
 }
 
 }  // namespace onrush

@@ -22,6 +22,8 @@ namespace onrush {
 inline constexpr std::uint64_t kSocketBytes = 4200;
 /// Our own memory of a virtual user.
 inline constexpr std::uint64_t kUserBytes = 128;
+/// OpenSSL's memory of an idle TLS connection, measured with 3.0 (make bench ONLY=tls_memory).
+inline constexpr std::uint64_t kTlsBytes = 24'000;
 /// Private memory of an agent's process, users apart.
 inline constexpr std::uint64_t kAgentBytes = 4'100'000;
 /// Descriptors that an agent needs beside its sockets: control link, event loops, libraries, and spare ones.
@@ -67,6 +69,7 @@ struct PlanNeed {
   std::uint64_t peak = 0;       ///< sockets at once
   double connects_per_s = 0;    ///< the fastest that it asks for, or that we can open if it sets no pace
   std::uint64_t listeners = 0;  ///< users who take broadcasts, at most at once
+  std::uint64_t user_bytes = kUserBytes;  ///< our own memory of a connected user, with TLS if he has it
 };
 [[nodiscard]] PlanNeed need_of(const Plan& plan, const std::string& file);
 
@@ -103,6 +106,7 @@ struct HostPlace {
 [[nodiscard]] std::uint32_t agents_needed(std::uint64_t peak, std::uint64_t descriptor_limit);
 
 /// Kernel memory and our own for that many connections.
-[[nodiscard]] std::uint64_t memory_needed(std::uint64_t connections, bool target_on_host);
+[[nodiscard]] std::uint64_t memory_needed(std::uint64_t connections, bool target_on_host,
+                                          std::uint64_t user_bytes = kUserBytes);
 
 }  // namespace onrush

@@ -83,8 +83,8 @@ Check against(const Limit& limit, const HostFacts& facts, CheckGrade grade, cons
   return check;
 }
 
-Check memory(const HostPlace& place, const HostFacts& facts) {
-  const std::uint64_t sockets = memory_needed(place.connections, place.target_here);
+Check memory(const PlanNeed& need, const HostPlace& place, const HostFacts& facts) {
+  const std::uint64_t sockets = memory_needed(place.connections, place.target_here, need.user_bytes);
   const std::uint64_t reserve = memory_reserve(facts);
   const std::uint64_t needed = sockets + place.agents * kAgentBytes + reserve;
   const auto left = memory_left(facts);
@@ -99,7 +99,7 @@ Check memory(const HostPlace& place, const HostFacts& facts) {
       place.host, format_bytes(needed - reserve), format_count(place.connections),
       format_bytes(ends(place) * kSocketBytes),
       place.target_here ? "a pair of sockets, as the target is there too" : "a socket",
-      format_bytes(kUserBytes), format_count(place.agents), place.agents == 1 ? "agent" : "agents",
+      format_bytes(need.user_bytes), format_count(place.agents), place.agents == 1 ? "agent" : "agents",
       format_bytes(reserve), format_bytes(*left));
   check.remedies.push_back({"free it", "close what else runs there"});
   if (facts.find(Fact::cgroup_limit))
@@ -255,7 +255,7 @@ Check cores(const PlanNeed& need, const HostPlace& place, const HostFacts& facts
 }  // namespace
 
 std::vector<Check> check_host(const PlanNeed& need, const HostPlace& place, const HostFacts& facts) {
-  std::vector<Check> checks{memory(place, facts), files(place, facts), epoll(place, facts),
+  std::vector<Check> checks{memory(need, place, facts), files(place, facts), epoll(place, facts),
                             broadcast(need, place, facts)};
   // The queues of a target elsewhere are not ours to see.
   if (place.target_here) backlogs(need, place, facts, checks);

@@ -85,6 +85,18 @@ TEST(Preflight, AShareThatFitsExactlyIsAcceptedAndOneMoreIsNot) {
   EXPECT_THAT(refusals(check_host(need(50'001), host(50'001, 2, false), facts)), SizeIs(1));
 }
 
+TEST(Preflight, TlsTakesItsPartOfTheMemory) {
+  PlanNeed secure = need(50'000);
+  secure.user_bytes += kTlsBytes;
+  HostFacts facts;
+  facts.set(Fact::memory_reserve, 1'000'000);
+  facts.set(Fact::memory_available, memory_needed(50'000, false) + 2 * kAgentBytes + 1'000'000);
+  EXPECT_THAT(refusals(check_host(secure, host(50'000, 2, false), facts)), SizeIs(1));
+  facts.set(Fact::memory_available,
+            memory_needed(50'000, false) + 50'000 * kTlsBytes + 2 * kAgentBytes + 1'000'000);
+  EXPECT_THAT(refusals(check_host(secure, host(50'000, 2, false), facts)), IsEmpty());
+}
+
 TEST(Preflight, WhatIsUnknownRefusesNothingAndSaysSo) {
   const std::vector<Check> checks = check_host(need(2'000'000), host(2'000'000, 110, true), HostFacts{});
   EXPECT_THAT(refusals(checks), IsEmpty());
