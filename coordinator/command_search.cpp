@@ -184,7 +184,7 @@ class SearchRun {
       SearchTrial judged = judge_trial(result_.search, *summary, watcher.file("series.csv"));
       const std::string name = fmt::format("trial-{:02}", result_.trials.size() + 1);
       judged.folder = name;
-      const auto unwritten = write_files(folder_ + "/" + name, watcher.files());
+      auto unwritten = write_files(folder_ + "/" + name, watcher.files());
       if (!interrupted) take(load, std::move(judged));  // cut short, it tells nothing
       return unwritten;
     }

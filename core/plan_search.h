@@ -33,8 +33,8 @@ inline constexpr std::string_view kSearchLoad = "search.load";
 
 /// Turns the plan into the trial at the load that a setting gave; a mistake in it is reported.
 void set_trial(Plan& plan, Reader& reader, const std::string& load);
-/// The same at a load in units of SearchRange.
-void set_trial(Plan& plan, std::uint64_t load);
+/// The same at a load of so many units of SearchRange.
+void set_trial(Plan& plan, std::uint64_t units);
 
 /// The promises of a trial, each with the stage that it is judged in ("" = the whole trial): the one that it
 /// names; else `hold`, but the whole trial for counters, and for figures of connecting when users are raised,
