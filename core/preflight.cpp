@@ -170,7 +170,7 @@ PlanNeed need_of(const Plan& plan, const std::string& file) {
   need.peak = peak_sockets(plan);
   need.connects_per_s = fastest_connects(plan);
   need.listeners = most_listeners(plan, need.peak);
-  if (plan.target.secure) need.user_bytes += kTlsBytes;
+  if (plan.targets.front().url.secure) need.user_bytes += kTlsBytes;
   return need;
 }
 

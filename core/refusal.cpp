@@ -82,8 +82,7 @@ std::string with_body(std::string sample, std::string_view head, std::string_vie
   body = trimmed(body.substr(0, kBodyBytes));
   if (body.empty()) return sample;
   sample += ": ";
-  for (std::size_t i = 0; i < body.size(); ++i) {
-    const char c = body[i];
+  for (const char c : body) {
     if (is_blank(c)) {
       if (sample.back() != ' ') sample += ' ';
     } else if (c > ' ' && c <= '~') {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/address.h"
+#include "core/check.h"
 
 namespace onrush {
 
@@ -36,6 +37,7 @@ TargetTurn::TargetTurn(const std::vector<Target>& targets, std::uint32_t start) 
     weights_.push_back(target.weight);
     sum_ += target.weight;
   }
+  ONRUSH_CHECK(sum_ > 0);
   for (std::int64_t i = start % sum_; i > 0; --i) (void)next();
 }
 
