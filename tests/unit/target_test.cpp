@@ -49,7 +49,7 @@ TEST(Targets, HostsAreTheNamedAddressesOrTheName) {
   EXPECT_FALSE(all_on_loopback(targets));
 }
 
-Lookup answers(std::vector<std::string> texts) {
+Lookup answers(const std::vector<std::string>& texts) {
   return [texts](const std::string&) -> Expected<std::vector<Endpoint>, std::string> {
     std::vector<Endpoint> found;
     for (const std::string& text : texts) found.push_back(*Endpoint::from_text(text, 0));
