@@ -63,7 +63,8 @@ Storm storm_of(const Aggregate& aggregate, std::uint32_t from, std::uint32_t to)
     if (rank <= static_cast<double>(storm.back))
       storm.back_us[i] = recovered->quantile_us((rank - 0.5) / static_cast<double>(storm.back));
   }
-  if (recovered != nullptr && storm.back_us.back() && storm.back == storm.away()) storm.back_us.back() = recovered->max_us();
+  if (recovered != nullptr && storm.back_us.back() && storm.back == storm.away())
+    storm.back_us.back() = recovered->max_us();
   return storm;
 }
 
