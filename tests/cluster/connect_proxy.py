@@ -8,39 +8,18 @@ import base64
 import socket
 import threading
 
+from threaded_server import ThreadedServer
+
 NAMES = {"target.test": "127.0.0.1"}  # what only the proxy can look up
 
 
-class ConnectProxy:
+class ConnectProxy(ThreadedServer):
     def __init__(self, user=None, password=None, greeting=b"HTTP/1.1 200 Connection established\r\nVia: 1.1 test\r\n\r\n"):
+        super().__init__()
         self.wanted = user and "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
         self.greeting = greeting
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
-        self.listener.settimeout(0.05)
-        self.port = self.listener.getsockname()[1]
         self.asked = []  # "host:port" of each request
         self.refused = 0
-        self._over = threading.Event()
-        self._threads = [threading.Thread(target=self._accept)]
-
-    def __enter__(self):
-        self._threads[0].start()
-        return self
-
-    def __exit__(self, *_):
-        self._over.set()
-        for thread in self._threads:
-            thread.join()
-        self.listener.close()
-
-    def _accept(self):
-        while not self._over.is_set():
-            try:
-                sock, _ = self.listener.accept()
-            except TimeoutError:
-                continue
-            self._threads.append(threading.Thread(target=self._serve, args=(sock,)))
-            self._threads[-1].start()
 
     def _serve(self, client):
         with client:

@@ -13,6 +13,8 @@ import socket
 import threading
 import time
 
+from threaded_server import ThreadedServer
+
 HOLD = "hold"
 GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
@@ -24,41 +26,14 @@ def opening(head):
             base64.b64encode(hashlib.sha1(key + GUID).digest()) + b"\r\n\r\n")
 
 
-class ScriptedServer:
+class ScriptedServer(ThreadedServer):
     def __init__(self, scripts, address="127.0.0.1", port=0):
+        super().__init__(address, port)
         self.scripts = scripts
-        family = socket.AF_INET6 if ":" in address else socket.AF_INET
-        self.listener = socket.socket(family)
-        self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self.listener.bind((address, port))
-        self.listener.listen(1024)
-        self.listener.settimeout(0.05)
-        self.port = self.listener.getsockname()[1]
         self.heads = []  # of all requests
         self.behind = {}  # by path: bytes that came behind a request
         self.open = 0
         self._lock = threading.Lock()
-        self._over = threading.Event()
-        self._threads = [threading.Thread(target=self._accept)]
-
-    def __enter__(self):
-        self._threads[0].start()
-        return self
-
-    def __exit__(self, *_):
-        self._over.set()
-        for thread in self._threads:
-            thread.join()
-        self.listener.close()
-
-    def _accept(self):
-        while not self._over.is_set():
-            try:
-                sock, _ = self.listener.accept()
-            except TimeoutError:
-                continue
-            self._threads.append(threading.Thread(target=self._serve, args=(sock,)))
-            self._threads[-1].start()
 
     def _serve(self, sock):
         with self._lock:
