@@ -26,8 +26,9 @@ void Search::took(TrialOutcome outcome) {
   ONRUSH_CHECK(trying_.has_value());
   const std::uint64_t load = *trying_;
   if (outcome == TrialOutcome::spoilt && ++spoilt_ < kMostSpoilt) return;  // the same again
-  trying_.reset();
   spoilt_ = 0;
+  if (outcome == TrialOutcome::broken && ++broken_[load] < kBreaks) return;  // may be chance: once more
+  trying_.reset();
   switch (outcome) {
     case TrialOutcome::kept: ++kept_[load]; return;
     case TrialOutcome::broken: return limit(load, false);

@@ -2,8 +2,9 @@
 //
 // Why: whoever raises a load by hand stops at the first bad trial, his own machine's hiccup included. Here
 // the load grows by a factor until the promise breaks, is bisected until the place is known within a step,
-// and what was found must hold twice more; a trial that the generator itself spoilt decides nothing and is
-// run again. Owner: one search; pure, its clock is an argument. Loads are whole numbers of `Units` (a user, a
+// and what was found must hold twice more; one break of a load may be chance, so it is tried once more and
+// only a second one counts; a trial that the generator itself spoilt decides nothing and is run again.
+// Owner: one search; pure, its clock is an argument. Loads are whole numbers of `Units` (a user, a
 // hundredth of an arrival a second), so that no rounding can make a search go on for ever. Always: every load
 // tried lies between the highest that was kept and the lowest that was not, from one trial to the next that
 // gap never grows upwards, and the trials together never take longer than `at_most` if none takes longer than
@@ -35,7 +36,7 @@ enum class TrialOutcome : std::uint8_t {
 };
 
 enum class SearchEnd : std::uint8_t {
-  found,              ///< kept three times at kept(), broken at beyond(), no more than a step above
+  found,              ///< kept three times at kept(), broken twice at beyond(), no more than a step above
   kept_throughout,    ///< kept three times at `to`
   broken_throughout,  ///< not even the smallest load is kept
   own_limit,          ///< as found, but what lies beyond is a limit of the generator's, not the target's
@@ -49,6 +50,8 @@ class Search {
  public:
   /// A load that was kept must be kept this often more.
   static constexpr std::uint32_t kConfirmations = 2;
+  /// A load is broken once this many of its trials have been.
+  static constexpr std::uint32_t kBreaks = 2;
   /// A load whose trials were spoilt this often in a row is beyond what the generator can do.
   static constexpr std::uint32_t kMostSpoilt = 4;
 
@@ -62,13 +65,13 @@ class Search {
   [[nodiscard]] SearchPhase phase() const noexcept { return phase_; }
   /// Nothing while it goes on.
   [[nodiscard]] std::optional<SearchEnd> end() const noexcept { return end_; }
-  /// The highest load that was kept and has not been broken since; 0 if none.
+  /// The highest load that was kept and does not count as broken; 0 if none.
   [[nodiscard]] std::uint64_t kept() const noexcept { return kept_.empty() ? 0 : kept_.rbegin()->first; }
   /// How often it was kept.
   [[nodiscard]] std::uint32_t times_kept() const noexcept {
     return kept_.empty() ? 0 : kept_.rbegin()->second;
   }
-  /// The lowest load that was broken or could not be brought.
+  /// The lowest load that counts as broken or could not be brought.
   [[nodiscard]] std::optional<std::uint64_t> beyond() const noexcept { return beyond_; }
 
  private:
@@ -78,7 +81,8 @@ class Search {
   void limit(std::uint64_t load, bool ours);
 
   SearchRange range_;
-  std::map<std::uint64_t, std::uint32_t> kept_;  ///< load -> times
+  std::map<std::uint64_t, std::uint32_t> kept_;    ///< load -> times
+  std::map<std::uint64_t, std::uint32_t> broken_;  ///< load -> times
   std::optional<std::uint64_t> beyond_;
   bool beyond_is_ours_ = false;
   std::optional<std::uint64_t> trying_;

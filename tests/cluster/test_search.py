@@ -21,6 +21,7 @@ search:
   raise: users
   from: {start}
   to: {top}
+  factor: {factor}
   step: {step}
   keep: [response_time p99 < {limit}, failed_connections == 0]
   over: 1s
@@ -30,9 +31,9 @@ search:
 """
 
 
-def plan(folder, port, path="/echo", start=200, top=1000, step="3%", limit="50ms", hold="2s", at_most="2m"):
-    return write_plan(folder, PLAN.format(port=port, path=path, start=start, top=top, step=step, limit=limit, hold=hold,
-                                          at_most=at_most))
+def plan(folder, port, path="/echo", start=200, top=1000, factor=2, step="5%", limit="50ms", hold="1s", at_most="2m"):
+    return write_plan(folder, PLAN.format(port=port, path=path, start=start, top=top, factor=factor, step=step,
+                                          limit=limit, hold=hold, at_most=at_most))
 
 
 def search(folder, *arguments, seconds=200):
@@ -48,18 +49,21 @@ def search(folder, *arguments, seconds=200):
 def test_the_knee_of_a_server_of_known_capacity_is_found_within_5_percent(tmp_path):
     capacity = 290  # not a load that is tried on the way
     with start_target("faulty") as target:
-        process, found = search(tmp_path, plan(tmp_path, target.port, f"/capacity/{capacity}"))
+        process, found = search(tmp_path, plan(tmp_path, target.port, f"/capacity/{capacity}", factor=1.5, hold="2s"))
     said = process.said() + process.printed()
     assert process.process.returncode == 0, said
     assert found["end"] == "found" and found["times_kept"] == 3, said
     assert abs(found["kept"] - capacity) <= 0.05 * capacity, said
-    assert found["kept"] < found["beyond"] <= found["kept"] * 1.03 + 1, said
+    assert found["kept"] < found["beyond"] <= found["kept"] * 1.05 + 1, said
     # The curve: what is asked for is reached up to the knee, and no more than the capacity beyond it.
     counted = [t for t in found["trials"] if t["outcome"] in ("kept", "broken")]
-    assert {t["outcome"] for t in counted} == {"kept", "broken"}
+    breaks = {load: sum(t["outcome"] == "broken" for t in counted if t["load"] == load)
+              for load in {t["load"] for t in counted}}
+    assert all(times == 2 if load > found["kept"] else times < 2 for load, times in breaks.items()), breaks
+    assert max(breaks) > found["kept"] > min(breaks)
     for trial in counted:
-        assert trial["outcome"] == ("kept" if trial["load"] <= found["kept"] else "broken"), trial
-        assert trial["reached_per_s"] == pytest.approx(min(trial["load"], capacity), rel=0.06), trial
+        if trial["outcome"] == ("kept" if trial["load"] <= found["kept"] else "broken"):
+            assert trial["reached_per_s"] == pytest.approx(min(trial["load"], capacity), rel=0.06), trial
     # Every trial is an ordinary run, whose results are kept.
     for trial in found["trials"]:
         summary = json.loads((tmp_path / "found" / trial["folder"] / "summary.json").read_text())
@@ -71,17 +75,17 @@ def test_the_knee_of_a_server_of_known_capacity_is_found_within_5_percent(tmp_pa
 
 def test_a_server_that_answers_nothing_keeps_no_load(tmp_path):
     with start_target("faulty") as target:
-        process, found = search(tmp_path, plan(tmp_path, target.port, "/no-reply", start=2, top=4, hold="1s"))
+        process, found = search(tmp_path, plan(tmp_path, target.port, "/no-reply", start=1, top=4))
     assert process.process.returncode == 99, process.said() + process.printed()
     assert (found["end"], "kept" in found, found["beyond"]) == ("broken throughout", False, 1)
 
 
 def test_the_time_for_the_search_is_kept(tmp_path):
     with start_target("beast") as target:
-        process, found = search(tmp_path, plan(tmp_path, target.port, start=10, top=1000, hold="1s", at_most="5s", limit="1s"))
+        process, found = search(tmp_path, plan(tmp_path, target.port, start=10, at_most="4s", limit="1s"))
     assert process.process.returncode == 4, process.said() + process.printed()
-    assert found["end"] == "out of time" and found["kept"] >= 10
-    assert found["duration_s"] < 8
+    assert found["end"] == "out of time" and found["kept"] == 10
+    assert found["duration_s"] < 6
 
 
 def test_a_search_that_is_interrupted_leaves_what_it_has_found(tmp_path):
@@ -103,7 +107,7 @@ def test_a_search_that_is_interrupted_leaves_what_it_has_found(tmp_path):
 def test_a_server_that_keeps_everything_is_said_to_by_the_agents_of_a_cluster(tmp_path):
     with start_target("beast") as target, Cluster(tmp_path) as cluster:
         agents = [cluster.agent("a"), cluster.agent("b")]
-        process, found = search(tmp_path, plan(tmp_path, target.port, start=20, top=20, hold="1s", limit="500ms"),
+        process, found = search(tmp_path, plan(tmp_path, target.port, start=20, top=20, limit="500ms for 1s"),
                                 "--coordinator", cluster.control)
         assert process.process.returncode == 0, process.said() + process.printed()
         assert found["end"] == "kept throughout" and found["times_kept"] == 3
@@ -116,7 +120,7 @@ def test_a_server_that_keeps_everything_is_said_to_by_the_agents_of_a_cluster(tm
 
 def test_a_load_that_the_generator_cannot_bring_is_its_own_limit(tmp_path):
     with start_target("beast") as target:
-        knee = plan(tmp_path, target.port, start=300, top=600, step="50%", hold="1s", limit="1s")
+        knee = plan(tmp_path, target.port, start=300, top=600, step="50%", limit="1s")
         process = Process(tmp_path, "search", "sh", "-c", 'ulimit -n 600; exec "$0" "$@"', BIN / "onrush", "search", knee,
                           "--agents", "1", "--http", "127.0.0.1:0", "--out", tmp_path / "found")
         try:
