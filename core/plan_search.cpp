@@ -35,10 +35,10 @@ class SearchReader {
       reader_.complain(*fields_.find("from"), fmt::format("{} is more than 'to'", fields_.what("from")));
     if (const YamlNode* factor = fields_.find("factor")) read_factor(*factor);
     if (const YamlNode* step = fields_.find("step")) read_step(*step);
-    if (const YamlNode* keep = fields_.need("keep", "keep: [\"response_time p99 < 250ms\"]"))
-      read_keep(*keep);
     if (const YamlNode* beside = fields_.find("beside")) read_beside(*beside);
     read_times();
+    if (const YamlNode* keep = fields_.need("keep", "keep: [\"response_time p99 < 250ms\"]"))
+      read_keep(*keep);
     return std::move(search_);
   }
 
@@ -140,11 +140,23 @@ class SearchReader {
         reader_.complain_within(*item, parsed.error().offset, parsed.error().message);
         continue;
       }
-      if (parsed->for_ns > 0)
-        reader_.complain_within(*item, text->find(" for ") + 1,
-                                "a promise is judged once, at the end of a trial; 'for' belongs to 'abort'");
+      if (parsed->for_ns > judged_s(*parsed) * kSecond_ns)
+        reader_.complain_within(
+            *item, text->find(" for ") + 1,
+            fmt::format("a trial judges this for {} whole seconds, so nothing could break "
+                        "it; make 'hold' longer or 'for' shorter",
+                        judged_s(*parsed)));
       search_.keep.push_back(std::move(*parsed));
     }
+  }
+
+  /// Whole seconds of a trial in which the promise is judged: figures come once a second.
+  [[nodiscard]] std::int64_t judged_s(const Expression& promise) const {
+    const std::string stage = judged_in(search_, promise);
+    const std::int64_t raised_ns = search_.over_ns;
+    const std::int64_t from_s = stage == kHoldStage ? (raised_ns + kSecond_ns - 1) / kSecond_ns : 0;
+    const std::int64_t to_s = (stage == kRaiseStage ? raised_ns : raised_ns + search_.hold_ns) / kSecond_ns;
+    return std::max<std::int64_t>(to_s - from_s, 0);
   }
 
   void read_beside(const YamlNode& node) {

@@ -36,9 +36,11 @@ void set_trial(Plan& plan, Reader& reader, const std::string& load);
 /// The same at a load of so many units of SearchRange.
 void set_trial(Plan& plan, std::uint64_t units);
 
-/// The promises of a trial, each with the stage that it is judged in ("" = the whole trial): the one that it
-/// names; else `hold`, but the whole trial for counters, and for figures of connecting when users are raised,
-/// because they connect while the load comes.
+/// The stage of a trial that a promise is judged in ("" = the whole trial): the one that it names; else
+/// `hold`, but the whole trial for counters, and for figures of connecting when users are raised, because
+/// they connect while the load comes.
+[[nodiscard]] std::string judged_in(const SearchPlan& search, const Expression& promise);
+/// The promises of a trial, each with that stage.
 [[nodiscard]] std::vector<Expression> judged(const SearchPlan& search);
 
 /// Units of SearchRange: a user, or a hundredth of a session a second.

@@ -96,13 +96,15 @@ void set_trial(Plan& plan, std::uint64_t units) {
                    plan.abort.end());
 }
 
+std::string judged_in(const SearchPlan& search, const Expression& promise) {
+  const bool whole = std::holds_alternative<Counter>(promise.subject) ||
+                     (search.raise == SearchPlan::Raise::users && is_of_connecting(promise.subject));
+  return promise.stage.empty() && !whole ? std::string{kHoldStage} : promise.stage;
+}
+
 std::vector<Expression> judged(const SearchPlan& search) {
   std::vector<Expression> promises = search.keep;
-  for (Expression& promise : promises) {
-    const bool whole = std::holds_alternative<Counter>(promise.subject) ||
-                       (search.raise == SearchPlan::Raise::users && is_of_connecting(promise.subject));
-    if (promise.stage.empty() && !whole) promise.stage = kHoldStage;
-  }
+  for (Expression& promise : promises) promise.stage = judged_in(search, promise);
   return promises;
 }
 

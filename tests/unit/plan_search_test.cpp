@@ -103,6 +103,24 @@ TEST(PlanSearch, JudgesTheTimeOfTlsWhereUsersConnect) {
   EXPECT_EQ(plan.thresholds.at(0).stage, "");
 }
 
+TEST(PlanSearch, APromiseMayBeBrokenLessLongThanItsFor) {
+  const auto searched = [](const std::string& keep) {
+    return kHead + "search: {raise: users, from: 1, to: 2, over: 1500ms, hold: 4s, keep: [" + keep + "]}";
+  };
+  const Plan plan =
+      good(searched("response_time p99 < 1s for 3s, open > 0 for 1s in raise, lost < 9 for 5s"));
+  ASSERT_EQ(plan.thresholds.size(), 3u);
+  EXPECT_EQ(plan.thresholds[0].for_ns, 3'000'000'000);
+  EXPECT_EQ(plan.thresholds[0].stage, "hold");
+  // Whole seconds: of 1.5 s to 5.5 s there are 3, of the whole trial 5.
+  for (const char* too_long :
+       {"response_time p99 < 1s for 4s", "open > 0 for 2s in raise", "lost < 9 for 6s"}) {
+    const auto refused = read(searched(too_long));
+    ASSERT_FALSE(refused) << too_long;
+    EXPECT_THAT(render("plan.yaml", refused.error()), HasSubstr("nothing could break it")) << too_long;
+  }
+}
+
 TEST(PlanSearch, RaisesOneScenarioBesideOthers) {
   const Plan plan = good(kHead + R"(
 search:
