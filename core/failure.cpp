@@ -222,6 +222,7 @@ std::string describe(const Failure& failure) {
     case Cause::unasked_protocol: return "subprotocol that was not offered";
     case Cause::missing_protocol: return "101 without one of the subprotocols offered";
     case Cause::unasked_extension: return "extension that was not offered";
+    case Cause::bad_extension: return "answer to permessage-deflate that is not allowed";
     case Cause::end_of_stream: return describe_end_of_stream(failure.phase);
     case Cause::self_connect: return "refused (connected to its own port)";
     case Cause::cancelled: return "ended by the plan before it was done";
@@ -237,6 +238,7 @@ std::string describe(const Failure& failure) {
     case Cause::bad_length: return "malformed frame length (1002)";
     case Cause::bad_close_frame: return "malformed close frame (1002)";
     case Cause::invalid_utf8: return "text that is not UTF-8 (1007)";
+    case Cause::bad_deflate: return "compressed message that cannot be inflated (1007)";
     case Cause::message_too_large: return "message too large (1009)";
     case Cause::self_signed:
       return failure.detail == kSelfSignedInChain ? "certificate's root is self-signed and not trusted"
@@ -288,6 +290,7 @@ const char* name(Cause cause) noexcept {
     case Cause::unasked_protocol: return "unasked_protocol";
     case Cause::missing_protocol: return "missing_protocol";
     case Cause::unasked_extension: return "unasked_extension";
+    case Cause::bad_extension: return "bad_extension";
     case Cause::end_of_stream: return "end_of_stream";
     case Cause::self_connect: return "self_connect";
     case Cause::cancelled: return "cancelled";
@@ -303,6 +306,7 @@ const char* name(Cause cause) noexcept {
     case Cause::bad_length: return "bad_length";
     case Cause::bad_close_frame: return "bad_close_frame";
     case Cause::invalid_utf8: return "invalid_utf8";
+    case Cause::bad_deflate: return "bad_deflate";
     case Cause::message_too_large: return "message_too_large";
     case Cause::self_signed: return "self_signed";
     case Cause::expired_certificate: return "expired_certificate";

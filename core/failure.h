@@ -43,6 +43,7 @@ enum class Cause : std::uint8_t {
   unasked_protocol,    ///< a subprotocol that was not offered
   missing_protocol,    ///< no subprotocol, though some were offered
   unasked_extension,   ///< an extension that was not offered
+  bad_extension,       ///< an answer to permessage-deflate that RFC 7692 forbids
   end_of_stream,       ///< the peer ended TCP where more was due (1006)
   self_connect,        ///< TCP connected to its own port
   cancelled,           ///< the plan ended the attempt before it was done
@@ -58,6 +59,7 @@ enum class Cause : std::uint8_t {
   bad_length,         ///< a length with its top bit set or not in its shortest form; 1002
   bad_close_frame,    ///< one-byte body or a code that may not be sent; 1002
   invalid_utf8,       ///< 1007
+  bad_deflate,        ///< compressed bytes that cannot be inflated; 1007
   message_too_large,  ///< 1009
   self_signed,        ///< certificate or its root, and not trusted; detail = X.509 code, as of the next four
   expired_certificate,  ///< or not valid yet

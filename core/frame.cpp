@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::uint8_t kFin = 0x80;
 constexpr std::uint8_t kReserved = 0x70;
+constexpr std::uint8_t kCompressed = 0x40;  // RSV1, RFC 7692 section 6
 constexpr std::uint8_t kOpcode = 0x0F;
 constexpr std::uint8_t kMasked = 0x80;
 constexpr std::uint8_t kLength = 0x7F;
@@ -17,8 +18,21 @@ constexpr FrameError protocol_error(Cause cause) noexcept { return {cause, 1002}
 constexpr FrameError kInvalidUtf8{Cause::invalid_utf8, 1007};
 
 bool is_control(std::uint8_t opcode) noexcept { return opcode >= 8; }
+// Whose text can be checked: not a compressed one's.
 bool is_text(const FrameState& state) noexcept {
   return !is_control(state.opcode) && state.message == static_cast<std::uint8_t>(Opcode::text);
+}
+
+// RSV1 stands on the first frame of a compressed message, and nowhere else.
+bool begins_compressed(const FrameState& state, std::uint8_t first_byte) noexcept {
+  const std::uint8_t opcode = first_byte & kOpcode;
+  return state.deflates && (first_byte & kReserved) == kCompressed && (opcode == 1 || opcode == 2);
+}
+
+// What deflate makes of bytes that cannot be compressed, at the worst: stored blocks of 256 bytes with 5 of
+// header.
+std::uint32_t compressed_limit(std::uint32_t bytes) noexcept {
+  return bytes + std::min(bytes / 32 + 64, ~bytes);
 }
 
 std::uint64_t big_endian(std::span<const std::uint8_t> bytes) noexcept {
@@ -31,7 +45,7 @@ std::uint64_t big_endian(std::span<const std::uint8_t> bytes) noexcept {
 // cuts.
 Cause fault_of_first_byte(const FrameState& state, std::uint8_t byte) noexcept {
   const std::uint8_t opcode = byte & kOpcode;
-  if ((byte & kReserved) != 0) return Cause::reserved_bits;
+  if ((byte & kReserved) != 0 && !begins_compressed(state, byte)) return Cause::reserved_bits;
   if ((opcode > 2 && opcode < 8) || opcode > 10) return Cause::reserved_opcode;
   if (is_control(opcode)) return (byte & kFin) != 0 ? Cause::none : Cause::bad_control_frame;
   const bool continues = opcode == static_cast<std::uint8_t>(Opcode::continuation);
@@ -75,10 +89,11 @@ FrameError begin_frame(FrameState& state, std::span<const std::uint8_t> header,
   const std::uint8_t opcode = header[0] & kOpcode;
   if (!is_control(opcode)) {
     if (opcode != static_cast<std::uint8_t>(Opcode::continuation)) {
-      state.message = opcode;
+      state.message = opcode | (header[0] & kCompressed);
       state.message_bytes = 0;
       state.utf8 = kBetweenCharacters;
     }
+    if ((state.message & kCompressed) != 0) max_message_bytes = compressed_limit(max_message_bytes);
     if (length.bytes > max_message_bytes - std::min(state.message_bytes, max_message_bytes))
       return {Cause::message_too_large, 1009};
     state.message_bytes += static_cast<std::uint32_t>(length.bytes);
@@ -111,7 +126,7 @@ HeaderRead read_header(FrameState& state, std::span<const std::uint8_t> bytes,
     return {error.cause == Cause::none ? size : 0, true, error};
   }
   std::memcpy(state.header.data() + kept, bytes.data(), taken);
-  state.header_bytes = static_cast<std::uint8_t>(kept + taken);
+  state.header_bytes = static_cast<std::uint8_t>(kept + taken) & 0x7F;
   if (kept + taken < size) return {taken, false, {}};
   state.header_bytes = 0;
   const FrameError error = begin_frame(state, std::span{state.header}.first(size), max_message_bytes);
@@ -161,9 +176,11 @@ Decoded decode(FrameState& state, std::span<const std::uint8_t> bytes,
 
   result.taken += payload.size();
   result.has_piece = true;
-  result.piece.opcode = static_cast<Opcode>(is_control(state.opcode) ? state.opcode : state.message);
+  result.piece.opcode =
+      static_cast<Opcode>(is_control(state.opcode) ? state.opcode : state.message & kOpcode);
   result.piece.begins = !state.begun && state.opcode != static_cast<std::uint8_t>(Opcode::continuation);
   result.piece.ends = state.final && state.payload_left == 0;
+  result.piece.compressed = (state.message & kCompressed) != 0 && !is_control(state.opcode);
   result.piece.payload = payload;
   state.begun = true;
   if (result.piece.ends && !is_control(state.opcode)) state.message = 0;
@@ -208,6 +225,13 @@ void encode_frame(Opcode opcode, std::span<const std::uint8_t> payload, std::uin
   }
   for (std::size_t i = 0; at < end; ++i, ++at)
     *at = static_cast<char>(*at ^ static_cast<char>(header[size - 4 + i % 4]));
+}
+
+void encode_compressed_frame(Opcode opcode, std::span<const std::uint8_t> payload, std::uint32_t mask_key,
+                             std::string& out) {
+  const std::size_t begin = out.size();
+  encode_frame(opcode, payload, mask_key, out);
+  out[begin] = static_cast<char>(out[begin] | kCompressed);
 }
 
 void encode_close(std::uint16_t code, std::string_view reason, std::uint32_t mask_key, std::string& out) {
