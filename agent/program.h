@@ -60,6 +60,7 @@ struct Program {
   std::vector<Destination> destinations;             ///< target by target
   std::vector<std::uint32_t> destination_of_target;  ///< where its destinations begin, and the end of all
   std::vector<std::vector<ProgramStep>> scripts;     ///< by scenario
+  std::string extensions;  ///< what every handshake offers: the value of Sec-WebSocket-Extensions
   std::vector<UpgradeHead> heads;
   std::vector<FeedTable> feeds;  ///< this agent's rows of each
   std::vector<StageTimeline> stages;

@@ -38,6 +38,7 @@ Worker::Worker(const Program& program, const WorkerSettings& settings, std::vect
       captures_{program.plan, settings.capacity},
       unsent_{kReadyBuffers},
       partial_{kReadyBuffers},
+      compression_{program.plan.connection.deflate ? settings.capacity : 0},
       feed_rows_{program, settings.agent, settings.share, settings.capacity + 1},
       keep_alive_{program.plan.connection.ping, settings.capacity},
       receive_(kReceiveBytes + kJsonPadding),
@@ -238,8 +239,13 @@ Gauges Worker::gauges() const noexcept {
 }
 
 Worker::Held Worker::held() const noexcept {
-  return {slab_.used(),        timers_.armed(), unsent_.borrowed(),
-          partial_.borrowed(), unsent_.bytes(), tls_ == nullptr ? 0 : tls_->held()};
+  return {.sessions = slab_.used(),
+          .timers = timers_.armed(),
+          .unsent = unsent_.borrowed(),
+          .partial = partial_.borrowed(),
+          .contexts = compression_.contexts(),
+          .unsent_bytes = unsent_.bytes(),
+          .tls = tls_ == nullptr ? 0 : tls_->held()};
 }
 
 void Worker::set_state(Session& session, State state) noexcept {

@@ -22,6 +22,7 @@
 // worker_graphql.cpp, worker_graphql_steps.cpp: GraphQL
 // worker_feeds.cpp: rows of data
 // worker_send.cpp: frames out
+// worker_deflate.cpp: compressed messages
 // worker_ping.cpp: keep-alive pings
 // worker_close.cpp: ends
 // worker_return.cpp: who was cut off comes back
@@ -40,6 +41,7 @@
 #include "agent/broadcasts.h"
 #include "agent/buffer_pool.h"
 #include "agent/captures.h"
+#include "agent/compression.h"
 #include "agent/destinations.h"
 #include "agent/feed_rows.h"
 #include "agent/graphql_users.h"
@@ -109,7 +111,7 @@ class Worker {
 
   /// What is held now, for tests of the invariants.
   struct Held {
-    std::uint32_t sessions, timers, unsent, partial;
+    std::uint32_t sessions, timers, unsent, partial, contexts;
     std::size_t unsent_bytes;
     std::uint32_t tls;
   };
@@ -339,6 +341,7 @@ class Worker {
 
   // worker_send.cpp: false if the connection was lost over it
   [[nodiscard]] bool send_message(Session& session, const Message& message);
+  [[nodiscard]] bool send_data(Session& session, Opcode opcode, std::span<const std::uint8_t> payload);
   [[nodiscard]] bool send_bytes(Session& session, std::string_view bytes);
   [[nodiscard]] bool send_wire(Session& session, std::string_view bytes);
   void wrote(Session& session, std::string_view bytes, std::size_t written);
@@ -361,6 +364,9 @@ class Worker {
   void trace_sent(const Session& session, std::string_view bytes);
   void trace_piece(const Session& session, const FramePiece& piece);
 
+  // worker_deflate.cpp
+  void encode_deflated(Session& session, Opcode opcode, std::span<const std::uint8_t> payload);
+  void deflated_received(Session& session, const FramePiece& piece);
   // worker_close.cpp
   void end_session(Session& session);
   void begin_close(Session& session, std::uint16_t code, std::string_view reason);
@@ -397,6 +403,7 @@ class Worker {
   std::unique_ptr<GraphqlUsers> graphql_;  ///< nullptr unless the plan speaks it
   BufferPool<Unsent> unsent_;
   BufferPool<Partial> partial_;
+  Compression compression_;
   FeedRows feed_rows_;
   std::vector<Broadcasts> broadcasts_;         ///< by scenario
   std::vector<std::vector<SlotIndex>> users_;  ///< by scenario and place in the share; 0 = away

@@ -97,6 +97,8 @@ void Worker::close_socket(Session& session) noexcept {
   unsent_.give_back(session.unsent);
   partial_.give_back(session.partial);
   if (tls_ != nullptr) tls_->release(slab_.slot_of(session));
+  if (session.frame.deflates) compression_.end(slab_.slot_of(session));
+  session.frame.deflates = false;
   if (session.fd != -1) {
     network_.close(session.fd, true);
     ports_[destination_of(session).endpoint].give_back(session.endpoint);

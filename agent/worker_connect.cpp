@@ -155,7 +155,7 @@ bool Worker::encode_request_of(const Session& session) {
     lines = text_;
   }
   frame_.clear();
-  encode_request(target_of(session), text_of(key), frame_, {lines, head.has_host()});
+  encode_request(target_of(session), text_of(key), frame_, {lines, head.has_host(), program_.extensions});
   return true;
 }
 
@@ -229,10 +229,18 @@ void Worker::tunnel_received(Session& session, std::span<const std::uint8_t> byt
 void Worker::head_received(Session& session, std::string_view head, std::span<const std::uint8_t> rest) {
   if (is_traced(session)) trace_head(session, Direction::received, head);
   const KeyText key = key_of(session);
-  const HandshakeVerdict verdict = check_response(
-      head, text_of(key), {program_.heads[step_of(session).head].subprotocols(), graphql_ != nullptr});
+  const std::optional<DeflateOffer>& deflate = program_.plan.connection.deflate;
+  const HandshakeVerdict verdict =
+      check_response(head, text_of(key),
+                     {.subprotocols = program_.heads[step_of(session).head].subprotocols(),
+                      .may_choose_none = graphql_ != nullptr,
+                      .deflate = deflate ? &*deflate : nullptr});
   if (verdict.failure.cause == Cause::refused_status) return refused(session, verdict, head, text_of(rest));
   if (verdict.failure.cause != Cause::none) return attempt_failed(session, verdict.failure, verdict.sample);
+  if (verdict.deflate) {
+    session.frame.deflates = true;
+    compression_.begin(slab_.slot_of(session), *verdict.deflate);
+  }
   partial_.give_back(session.partial);
   const SocketToken token = token_of(session);
   const int descriptor = session.fd;

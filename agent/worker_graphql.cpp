@@ -48,9 +48,7 @@ void Worker::begin_graphql(Session& session, std::size_t chosen) {
 bool Worker::send_graphql(Session& session) {
   if (pong_owed_ && !send_pong(session)) return false;
   count(session, Counter::messages_sent);
-  frame_.clear();
-  encode_frame(Opcode::text, bytes_of(graphql_->message), random_.next_32(), frame_);
-  return send_bytes(session, frame_);
+  return send_data(session, Opcode::text, bytes_of(graphql_->message));
 }
 
 bool Worker::send_graphql(Session& session, GraphqlType type, std::uint32_t id) {

@@ -74,6 +74,8 @@ void Worker::frames_received(Session& session, std::span<const std::uint8_t> byt
     if (is_traced(session)) trace_piece(session, decoded.piece);
     if (decoded.piece.opcode >= Opcode::close)
       control_received(session, decoded.piece);
+    else if (decoded.piece.compressed) [[unlikely]]
+      deflated_received(session, decoded.piece);
     else
       data_received(session, decoded.piece);
     if (!still(session, token, descriptor)) break;
@@ -140,6 +142,7 @@ bool Worker::wants_content(const Session& session) const noexcept {
 // A message that comes whole is looked at where it lies. One that comes in pieces is collected, but only for
 // who waits for its content; others just count it.
 void Worker::data_received(Session& session, const FramePiece& piece) {
+  count(session, Counter::payload_bytes_received, piece.payload.size());
   if (piece.begins && piece.ends) return message_received(session, piece.opcode, piece.payload, true);
   if (piece.begins && wants_content(session)) partial_of(session).message = true;
   const bool collects = session.partial != 0 && partial_.at(session.partial).message;

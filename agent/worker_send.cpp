@@ -8,19 +8,25 @@ namespace onrush {
 
 bool Worker::send_message(Session& session, const Message& message) {
   if (pong_owed_ && !send_pong(session)) return false;
-  frame_.clear();
   if (const auto* text = std::get_if<TextMessage>(&message)) {
     text_.clear();
     text->text.render(values_of(session), text_);
-    encode_frame(Opcode::text, bytes_of(text_), random_.next_32(), frame_);
-  } else if (const auto* file = std::get_if<FileMessage>(&message)) {
-    encode_frame(Opcode::binary, bytes_of(*file->content), random_.next_32(), frame_);
-  } else {
-    const std::size_t length = std::get<BinaryMessage>(message).bytes;
-    while (noise_.size() < length) noise_.push_back(static_cast<char>(random_.next()));
-    encode_frame(Opcode::binary, bytes_of(std::string_view{noise_}.substr(0, length)), random_.next_32(),
-                 frame_);
+    return send_data(session, Opcode::text, bytes_of(text_));
   }
+  if (const auto* file = std::get_if<FileMessage>(&message))
+    return send_data(session, Opcode::binary, bytes_of(*file->content));
+  const std::size_t length = std::get<BinaryMessage>(message).bytes;
+  while (noise_.size() < length) noise_.push_back(static_cast<char>(random_.next()));
+  return send_data(session, Opcode::binary, bytes_of(std::string_view{noise_}.substr(0, length)));
+}
+
+bool Worker::send_data(Session& session, Opcode opcode, std::span<const std::uint8_t> payload) {
+  count(session, Counter::payload_bytes_sent, payload.size());
+  frame_.clear();
+  if (session.frame.deflates) [[unlikely]]
+    encode_deflated(session, opcode, payload);
+  else
+    encode_frame(opcode, payload, random_.next_32(), frame_);
   return send_bytes(session, frame_);
 }
 
@@ -42,9 +48,7 @@ bool Worker::send_pong(Session& session) {
 bool Worker::send_echo(Session& session, Opcode opcode, std::span<const std::uint8_t> payload) {
   if (pong_owed_ && !send_pong(session)) return false;
   count(session, Counter::messages_sent);
-  frame_.clear();
-  encode_frame(opcode, payload, random_.next_32(), frame_);
-  return send_bytes(session, frame_);
+  return send_data(session, opcode, payload);
 }
 
 bool Worker::send_close(Session& session, std::uint16_t code, std::string_view reason) {

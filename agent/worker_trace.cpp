@@ -31,15 +31,15 @@ void Worker::trace_sent(const Session& session, std::string_view bytes) {
   for (const std::string& line : describe_frames(bytes_of(bytes))) trace(session, Direction::sent, line);
 }
 
-// A message that comes in pieces shows its first; its end is told.
+// A message that comes in pieces shows its first; its end is told. A compressed one is followed by what it
+// says.
 void Worker::trace_piece(const Session& session, const FramePiece& piece) {
   if (piece.begins) {
     const std::uint64_t length = piece.payload.size() + std::uint64_t{session.frame.payload_left};
+    const std::size_t shown = piece.compressed ? 0 : std::min(piece.payload.size(), kTracedBytes + 1);
     trace(session, Direction::received,
-          describe_frame(piece.opcode,
-                         text_of(piece.payload.first(std::min(piece.payload.size(), kTracedBytes + 1))),
-                         length) +
-              (piece.ends ? "" : " (in pieces)"));
+          describe_frame(piece.opcode, text_of(piece.payload.first(shown)), length) +
+              (piece.compressed ? ", compressed" : "") + (piece.ends ? "" : " (in pieces)"));
   } else if (piece.ends) {
     trace(session, Direction::received, "the last piece");
   }

@@ -166,6 +166,23 @@ std::vector<std::string> generator_pieces(const Json& summary) {
   return pieces;
 }
 
+// What compression saved. Without it the wire carries more than the messages, and there is nothing to say.
+std::vector<std::string> compression_pieces(const Json& summary) {
+  const Json& counts = member(summary, "counts");
+  std::vector<std::string> pieces;
+  const auto add = [&](const char* verb, const char* wire_key, const char* payload_key) {
+    const auto wire = count(counts, wire_key);
+    const auto payload = count(counts, payload_key);
+    if (!wire || !payload || *wire >= *payload) return;
+    pieces.push_back(fmt::format("{} {} of messages in {}, {}", verb, format_bytes(*payload),
+                                 format_bytes(*wire),
+                                 format_share(static_cast<double>(*wire) / static_cast<double>(*payload))));
+  };
+  add("sent", "bytes_sent", "payload_bytes_sent");
+  add("received", "bytes_received", "payload_bytes_received");
+  return pieces;
+}
+
 // The bound on a screen: a plan may have thousands of stages.
 constexpr std::size_t kMostStages = 20;
 
@@ -260,6 +277,7 @@ Lines costs(const Json& summary, const ViewStyle& style) {
     rows.emplace_back(label, observed_pieces(one));
   }
   rows.emplace_back("generator", generator_pieces(summary));
+  rows.emplace_back("deflate", compression_pieces(summary));
   int columns = 0;
   for (const auto& [label, pieces] : rows)
     if (!pieces.empty()) columns = std::max(columns, std::min(28, Line{style.unicode}.add(label).width()));

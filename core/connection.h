@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/deflate.h"
 #include "core/graphql.h"
 #include "core/json_template.h"
 #include "core/proxy.h"
@@ -36,7 +37,8 @@ struct Connection {
   UpgradeFields upgrade;
   Tls tls;
   std::optional<GraphqlConnection> graphql;
-  std::optional<Proxy> proxy;  ///< that connections go through
+  std::optional<DeflateOffer> deflate;  ///< nothing: compression is not offered
+  std::optional<Proxy> proxy;           ///< that connections go through
 };
 
 /// What is likely not meant by it, for the author; or "".

@@ -143,11 +143,12 @@ Taken take_field(std::string_view& rest, Field& field) noexcept {
 struct Answer {
   std::string_view upgrade, accept, protocol;
   std::string_view accept_line, protocol_line, extension_line;
+  ExtensionAnswer extensions;
   int upgrades = 0, accepts = 0, protocols = 0;
   bool connection_has_upgrade = false;
 };
 
-void note(const Field& field, Answer& answer) noexcept {
+void note(const Field& field, const DeflateOffer* offer, Answer& answer) noexcept {
   switch (field.name.size()) {
     case 7:
       if (!same_without_case(field.name, "upgrade")) return;
@@ -171,8 +172,11 @@ void note(const Field& field, Answer& answer) noexcept {
       ++answer.protocols;
       return;
     case 24:
-      if (!field.value.empty() && same_without_case(field.name, "sec-websocket-extensions"))
-        answer.extension_line = field.line;
+      if (answer.extensions.fault != Cause::none ||
+          !same_without_case(field.name, "sec-websocket-extensions"))
+        return;
+      read_extensions(field.value, offer, answer.extensions);
+      answer.extension_line = field.line;
       return;
     default: return;
   }
@@ -219,9 +223,9 @@ HandshakeVerdict verdict_on(const Answer& answer, std::string_view status_line, 
     return refused(*cause, answer.protocols == 0
                                ? sample_of(status_line)
                                : sample_of(answer.protocol_line, answer.protocols > 1 ? " (repeated)" : ""));
-  if (!answer.extension_line.empty())
-    return refused(Cause::unasked_extension, sample_of(answer.extension_line));
-  return {{Phase::upgrade, Cause::none, 0}, {}, subprotocol};
+  if (answer.extensions.fault != Cause::none)
+    return refused(answer.extensions.fault, sample_of(answer.extension_line));
+  return {{Phase::upgrade, Cause::none, 0}, {}, subprotocol, answer.extensions.deflate};
 }
 
 }  // namespace
@@ -258,7 +262,10 @@ void encode_request(const Url& url, std::string_view key, std::string& out, cons
   out.append("GET ").append(url.path).append(" HTTP/1.1\r\n");
   if (!extras.has_host) out.append("Host: ").append(url.host_header).append("\r\n");
   out.append("Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: ").append(key);
-  out.append("\r\nSec-WebSocket-Version: 13\r\n").append(extras.lines).append("\r\n");
+  out.append("\r\nSec-WebSocket-Version: 13\r\n").append(extras.lines);
+  if (!extras.extensions.empty())
+    out.append("Sec-WebSocket-Extensions: ").append(extras.extensions).append("\r\n");
+  out.append("\r\n");
 }
 
 std::optional<std::size_t> find_head_end(std::string_view bytes, std::size_t searched) noexcept {
@@ -302,7 +309,7 @@ HandshakeVerdict check_response(std::string_view head, std::string_view key, con
     const Taken taken = take_field(rest, field);
     if (taken == Taken::end) break;
     if (taken == Taken::malformed) return refused(Cause::bad_header, sample_of(field.line));
-    note(field, answer);
+    note(field, offers.deflate, answer);
   }
   return verdict_on(answer, status_line, key, offers);
 }

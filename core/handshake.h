@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/deflate.h"
 #include "core/failure.h"
 #include "core/url.h"
 
@@ -35,8 +36,9 @@ using AcceptText = std::array<char, 28>;
 
 /// What a plan wants in the request head beside what every one has.
 struct RequestExtras {
-  std::string_view lines = {};  ///< whole lines, each with its CRLF
-  bool has_host = false;        ///< among them is a Host
+  std::string_view lines = {};       ///< whole lines, each with its CRLF
+  bool has_host = false;             ///< among them is a Host
+  std::string_view extensions = {};  ///< the value of Sec-WebSocket-Extensions, "" for none
 };
 
 /// The whole request head.
@@ -48,6 +50,7 @@ struct RequestOffers {
   /// A server that chooses none is taken at its word: those of GraphQL say why by a close frame (4406) behind
   /// their 101.
   bool may_choose_none = false;
+  const DeflateOffer* deflate = nullptr;  ///< permessage-deflate, if it was
 };
 
 /// Length of the head including the empty line that ends it, or nothing yet. `searched` = bytes looked at
@@ -66,6 +69,7 @@ struct HandshakeVerdict {
   Failure failure;
   std::string sample;
   std::size_t subprotocol = 0;  ///< place of the server's choice in the offers, if there were any
+  std::optional<DeflateAgreement> deflate{};  ///< of an open connection: what was agreed on
 };
 [[nodiscard]] HandshakeVerdict check_response(std::string_view head, std::string_view key,
                                               const RequestOffers& offers = {});

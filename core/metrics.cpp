@@ -111,9 +111,13 @@ constexpr std::array<Metric, kCounters> kCounterTable{{
      "GraphQL results with errors, and operations that the server refused."},
     {"late_messages", "onrush_graphql_late_messages_total", "messages", Kind::counter,
      "GraphQL messages for operations that had ended."},
+    {"payload_bytes_sent", "onrush_payload_bytes_sent_total", "bytes", Kind::counter,
+     "Bytes of the data messages sent, before compression and without frame headers."},
+    {"payload_bytes_received", "onrush_payload_bytes_received_total", "bytes", Kind::counter,
+     "Bytes of the data messages received, after decompression and without frame headers."},
 }};
 
-static_assert(static_cast<std::size_t>(Counter::late_messages) + 1 == kCounters);
+static_assert(static_cast<std::size_t>(Counter::payload_bytes_received) + 1 == kCounters);
 static_assert(static_cast<std::size_t>(Time::ping) + 1 == kTimes);
 
 template <class Enum, std::size_t N>

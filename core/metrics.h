@@ -73,8 +73,10 @@ enum class Counter : std::uint8_t {
   events,               ///< their results
   graphql_errors,  ///< results with errors, and operations that the server refused: it answered all the same
   late_messages,   ///< GraphQL messages for operations that had ended
+  payload_bytes_sent,      ///< of data messages, before compression
+  payload_bytes_received,  ///< of data messages, after decompression
 };
-inline constexpr std::size_t kCounters = 35;
+inline constexpr std::size_t kCounters = 37;
 
 enum class Kind : std::uint8_t { counter, gauge, histogram };
 

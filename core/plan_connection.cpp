@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/plan_deflate.h"
 #include "core/plan_graphql.h"
 #include "core/plan_tls.h"
 #include "core/plan_upgrade.h"
@@ -73,6 +74,7 @@ Connection read_connection(Reader& reader, const YamlNode& node) {
   if (const YamlNode* tls = fields.find("tls")) connection.tls = read_tls(reader, *tls, fields.what("tls"));
   if (const YamlNode* proxy = fields.find("proxy"))
     connection.proxy = read_proxy(reader, *proxy, fields.what("proxy"));
+  if (const YamlNode* deflate = fields.find("deflate")) connection.deflate = read_deflate(reader, *deflate);
   connection.graphql = read_graphql_connection(reader, fields);
   if (!connection.graphql) return connection;
   if (const YamlNode* node = fields.find("subprotocols"))

@@ -13,11 +13,12 @@ constexpr Names<13> kPlan{"name",          "target",     "parameters", "connecti
                           "stages",        "thresholds", "abort",      "seed",       "observe",
                           "on_agent_loss", "data",       "search"};
 
-constexpr Names<11> kConnection{"headers",     "cookies",           "subprotocols", "tls",
+constexpr Names<12> kConnection{"headers",     "cookies",           "subprotocols", "tls",
                                 "ping",        "timeout",           "protocol",     "init",
-                                "ack_timeout", "on_protocol_error", "proxy"};
+                                "ack_timeout", "on_protocol_error", "proxy",        "deflate"};
 
-constexpr Names<1> kConnectionLater{"deflate"};
+constexpr Names<4> kDeflate{"client_max_window_bits", "server_max_window_bits", "client_no_context_takeover",
+                            "server_no_context_takeover"};
 
 constexpr Names<8> kTls{"ca",          "certificate", "key",     "verify",
                         "server_name", "min_version", "ciphers", "resume"};
@@ -106,7 +107,8 @@ constexpr Names<3> kTarget{"url", "weight", "resolve"};
 }  // namespace
 
 constinit const KeyTable kPlanKeys{"a plan", kPlan, {}};
-constinit const KeyTable kConnectionKeys{"'connection'", kConnection, kConnectionLater};
+constinit const KeyTable kConnectionKeys{"'connection'", kConnection, {}};
+constinit const KeyTable kDeflateKeys{"'deflate'", kDeflate, {}};
 constinit const KeyTable kFeedKeys{"a feed", kFeed, {}};
 constinit const KeyTable kTlsKeys{"'tls'", kTls, {}};
 constinit const KeyTable kScenarioKeys{"a scenario", kScenario, kScenarioLater};
@@ -144,7 +146,7 @@ std::span<const KeyTable* const> key_tables() noexcept {
       &kSubscribeKeys,  &kOperateKeys,    &kEventKeys,   &kThinkKeys,   &kRepeatKeys,    &kCloseKeys,
       &kObserveKeys,    &kKeepAliveKeys,  &kPingKeys,    &kOnCloseKeys, &kBackoffKeys,   &kArrivalsKeys,
       &kDisconnectKeys, &kExpectKeys,     &kCaptureKeys, &kBranchKeys,  &kReconnectKeys, &kSearchKeys,
-      &kTargetKeys,
+      &kTargetKeys,     &kDeflateKeys,
   });
   return kAll;
 }

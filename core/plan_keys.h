@@ -18,6 +18,7 @@ struct KeyTable {
 extern const KeyTable kPlanKeys;
 extern const KeyTable kTargetKeys;
 extern const KeyTable kConnectionKeys;
+extern const KeyTable kDeflateKeys;
 extern const KeyTable kFeedKeys;
 extern const KeyTable kTlsKeys;
 extern const KeyTable kKeepAliveKeys;

@@ -14,16 +14,8 @@ namespace onrush {
 namespace {
 
 constexpr std::size_t kLongestCiphers = 1000;
-constexpr std::array<std::string_view, 2> kAnswers{"false", "true"};
 constexpr std::array<std::string_view, 2> kVersions{"1.2", "1.3"};
 constexpr std::array<std::string_view, 4> kOutlived{"1.0", "1.1", "2", "3"};
-
-bool read_answer(Reader& reader, const Fields& fields, std::string_view key, bool otherwise) {
-  const YamlNode* node = fields.find(key);
-  if (node == nullptr) return otherwise;
-  const auto word = reader.word(*node, fields.what(key), kAnswers);
-  return word ? *word == 1 : otherwise;
-}
 
 TlsVersion read_version(Reader& reader, const YamlNode& node, const std::string& what) {
   const std::string* text = reader.text(node, what);
@@ -119,8 +111,8 @@ Tls read_tls(Reader& reader, const YamlNode& node, const std::string& what) {
   const Fields fields(reader, node, kTlsKeys, what);
   if (const YamlNode* ca = fields.find("ca")) tls.ca = read_certificates(reader, *ca, fields.what("ca"));
   read_identity(reader, fields, tls);
-  tls.verify = read_answer(reader, fields, "verify", tls.verify);
-  tls.resume = read_answer(reader, fields, "resume", tls.resume);
+  tls.verify = fields.answer("verify", tls.verify);
+  tls.resume = fields.answer("resume", tls.resume);
   if (const YamlNode* version = fields.find("min_version"))
     tls.min_version = read_version(reader, *version, fields.what("min_version"));
   if (const YamlNode* name = fields.find("server_name"))

@@ -164,13 +164,20 @@ std::string describe(const Check& check) {
   return text;
 }
 
+std::uint64_t user_bytes_of(const Plan& plan) {
+  const bool encrypts =
+      std::ranges::any_of(plan.targets, [](const Target& target) { return target.url.secure; });
+  return kUserBytes + (encrypts ? kTlsBytes : 0) +
+         (plan.connection.deflate ? context_bytes(*plan.connection.deflate) : 0);
+}
+
 PlanNeed need_of(const Plan& plan, const std::string& file) {
   PlanNeed need;
   need.plan_file = file;
   need.peak = peak_sockets(plan);
   need.connects_per_s = fastest_connects(plan);
   need.listeners = most_listeners(plan, need.peak);
-  if (plan.targets.front().url.secure) need.user_bytes += kTlsBytes;
+  need.user_bytes = user_bytes_of(plan);
   return need;
 }
 

@@ -69,8 +69,11 @@ struct PlanNeed {
   std::uint64_t peak = 0;       ///< sockets at once
   double connects_per_s = 0;    ///< the fastest that it asks for, or that we can open if it sets no pace
   std::uint64_t listeners = 0;  ///< users who take broadcasts, at most at once
-  std::uint64_t user_bytes = kUserBytes;  ///< our own memory of a connected user, with TLS if he has it
+  std::uint64_t user_bytes = kUserBytes;  ///< see user_bytes_of
 };
+/// Our own memory of a connected user: with TLS, and the contexts of permessage-deflate that it may come to
+/// own.
+[[nodiscard]] std::uint64_t user_bytes_of(const Plan& plan);
 [[nodiscard]] PlanNeed need_of(const Plan& plan, const std::string& file);
 
 /// One agent and what it is dealt.

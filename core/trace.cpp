@@ -114,7 +114,8 @@ std::vector<std::string> describe_frames(std::span<const std::uint8_t> bytes) {
     std::string payload{text_of(bytes.subspan(at, std::min(there, kTracedBytes + 1)))};
     for (std::size_t i = 0; i < payload.size(); ++i)
       payload[i] = static_cast<char>(static_cast<unsigned char>(payload[i]) ^ mask[i % 4]);
-    lines.push_back(describe_frame(opcode, payload, length) + (compressed ? " (compressed)" : ""));
+    lines.push_back(describe_frame(opcode, compressed ? "" : payload, length) +
+                    (compressed ? ", compressed" : ""));
     bytes = bytes.subspan(at + there);
   }
   return lines;

@@ -44,7 +44,7 @@ void add_line(std::string& trace, std::int64_t at_us, std::string_view whose, Di
 
 /// "text, 9 bytes: hello 1 1"; `length` of the whole frame, whose beginning `payload` is.
 [[nodiscard]] std::string describe_frame(Opcode opcode, std::string_view payload, std::uint64_t length);
-/// The same for each of our own frames, masked as they travel.
+/// The same for each of our own frames, masked as they travel; of compressed ones only the length.
 [[nodiscard]] std::vector<std::string> describe_frames(std::span<const std::uint8_t> bytes);
 
 /// Lines of several agents, each in order of its time, as one text in order of time.

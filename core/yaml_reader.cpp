@@ -259,6 +259,14 @@ const YamlNode* Fields::need(std::string_view key, std::string_view example) {
   return found;
 }
 
+bool Fields::answer(std::string_view key, bool otherwise) const {
+  constexpr std::array<std::string_view, 2> kAnswers{"false", "true"};
+  const YamlNode* node = find(key);
+  if (node == nullptr) return otherwise;
+  const auto word = reader_.word(*node, what(key), kAnswers);
+  return word ? *word == 1 : otherwise;
+}
+
 std::string Fields::what(std::string_view key) const { return fmt::format("'{}' in {}", key, owner_); }
 
 void refuse_repeated_names(Reader& reader, const YamlNode& map, const std::string& what) {

@@ -100,10 +100,11 @@ class Fields {
   [[nodiscard]] const YamlNode* find(std::string_view key) const;
   /// Reports it if it is missing.
   const YamlNode* need(std::string_view key, std::string_view example);
+  /// `true` or `false`; what it is otherwise if it is missing or neither.
+  [[nodiscard]] bool answer(std::string_view key, bool otherwise) const;
   /// True if every key is known, so that what is absent was left out on purpose.
   [[nodiscard]] bool intact() const { return intact_; }
   /// "'over' in stage 'setup'"
-
   [[nodiscard]] std::string what(std::string_view key) const;
 
  private:

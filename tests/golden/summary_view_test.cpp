@@ -179,6 +179,21 @@ TEST(SummaryView, ShowsWhichThresholdsFailedAndByWhat) {
   expect_golden("view/summary_failed_threshold.txt", render_summary(failed_threshold(), {}, kFolder));
 }
 
+TEST(SummaryView, TellsWireAndPayloadApartWhereCompressionSavedBytes) {
+  Json summary = passed();
+  const std::string before = render_summary(summary, ViewStyle{}, kFolder);
+  Json& counts = summary["counts"];
+  counts["payload_bytes_sent"] = 1000;
+  counts["bytes_sent"] = 1400;
+  counts["payload_bytes_received"] = 3'000'000;
+  counts["bytes_received"] = 600'000;
+  const std::string screen = render_summary(summary, ViewStyle{}, kFolder);
+  EXPECT_EQ(before.find("deflate"), std::string::npos);
+  EXPECT_NE(screen.find("  deflate"), std::string::npos) << screen;
+  EXPECT_NE(screen.find("received 3.0 MB of messages in 600 KB, 20"), std::string::npos) << screen;
+  EXPECT_EQ(screen.find("sent 1"), std::string::npos) << "what became longer is no saving";
+}
+
 TEST(SummaryView, NamesTheAgentThatWasLost) {
   expect_golden("view/summary_degraded.txt", render_summary(lost_agent(), {}, kFolder));
 }

@@ -171,7 +171,7 @@ void ClusterAgent::close_in_order() {
 void ClusterAgent::end_run() {
   for (const Worker* worker : run_->workers()) {
     const Worker::Held held = worker->held();
-    EXPECT_EQ(held.sessions + held.timers + held.unsent + held.partial, 0U)
+    EXPECT_EQ(held.sessions + held.timers + held.unsent + held.partial + held.contexts, 0U)
         << "something is held after the end";
   }
   past_.push_back(std::move(run_));

@@ -90,7 +90,9 @@ void Simulation::run(std::optional<double> stop_after_s) {
     ASSERT_LT(seconds(), 10'000) << "the run does not end";
   }
   const Worker::Held left = held();
-  EXPECT_EQ(left.sessions + left.timers + left.unsent + left.partial + left.unsent_bytes + left.tls, 0U)
+  EXPECT_EQ(
+      left.sessions + left.timers + left.unsent + left.partial + left.contexts + left.unsent_bytes + left.tls,
+      0U)
       << "something is held after the end";
   EXPECT_EQ(world_.open_sockets(), 0U);
   EXPECT_THAT(aggregate_->broken_identities(), ::testing::IsEmpty());
@@ -121,6 +123,7 @@ Worker::Held Simulation::held() const {
       sum.timers += held.timers;
       sum.unsent += held.unsent;
       sum.partial += held.partial;
+      sum.contexts += held.contexts;
       sum.unsent_bytes += held.unsent_bytes;
       sum.tls += held.tls;
     }

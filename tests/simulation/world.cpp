@@ -13,7 +13,9 @@
 namespace onrush::simulation {
 namespace {
 
-// RFC 6455 section 5.2, the server's side: not masked, FIN set.
+constexpr std::uint8_t kCompressed = 0x40;  // RSV1, RFC 7692 section 6
+
+// RFC 6455 section 5.2, the server's side: not masked, FIN set. `opcode`: with RSV1 if it is compressed.
 std::string server_frame(std::uint8_t opcode, const std::string& payload) {
   std::string frame(1, static_cast<char>(0x80 | opcode));
   const std::size_t length = payload.size();
@@ -228,7 +230,8 @@ void World::take_apart(Connection& c) {
   }
   while (c.upgraded && c.from_client.size() >= 6) {
     const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(c.from_client[i]); };
-    ONRUSH_CHECK((byte(0) & 0xf0) == 0x80 && (byte(1) & 0x80) != 0);  // FIN, no RSV, masked
+    const std::uint8_t flags = byte(0) & 0xf0;  // FIN, no RSV but the first, masked
+    ONRUSH_CHECK((flags == 0x80 || (c.deflates && flags == 0xC0)) && (byte(1) & 0x80) != 0);
     std::size_t length = byte(1) & 127, head = 2;
     if (length == 126)
       length = std::size_t{byte(2)} << 8 | byte(3), head = 4;
@@ -238,9 +241,9 @@ void World::take_apart(Connection& c) {
     std::string payload = c.from_client.substr(head + 4, length);
     for (std::size_t i = 0; i < length; ++i)
       payload[i] = static_cast<char>(static_cast<std::uint8_t>(payload[i]) ^ byte(head + i % 4));
-    const std::uint8_t opcode = byte(0) & 15;
+    const std::uint8_t first_byte = byte(0);
     c.from_client.erase(0, head + 4 + length);
-    message(c, opcode, payload);
+    message(c, first_byte, payload);
   }
 }
 
@@ -259,16 +262,27 @@ void World::answer_upgrade(Connection& c, std::size_t head_bytes) {
   }
   c.upgraded = true;
   ++handshakes_;
+  // Of what may be asked for, it grants that no context goes on.
+  std::string extensions;
+  if (c.path == "/echo" && head.find("permessage-deflate") != std::string::npos) {
+    c.deflates = true;
+    extensions = "Sec-WebSocket-Extensions: permessage-deflate";
+    if (head.find("server_no_context_takeover") != std::string::npos)
+      extensions += "; server_no_context_takeover";
+    extensions += "\r\n";
+  }
   send(c, fmt::format("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                      "Sec-WebSocket-Accept: {}\r\n{}\r\n",
+                      "Sec-WebSocket-Accept: {}\r\n{}{}\r\n",
                       accept_of(head.substr(key + field.size(), 24)),
-                      subprotocol_.empty() ? "" : "Sec-WebSocket-Protocol: " + subprotocol_ + "\r\n"));
+                      subprotocol_.empty() ? "" : "Sec-WebSocket-Protocol: " + subprotocol_ + "\r\n",
+                      extensions));
   if (!closing_.empty()) send(c, server_frame(8, closing_), true);
   if (c.path != "/graphql") return;
   for (const std::string& text : answers_("open")) say(c, text);
 }
 
-void World::message(Connection& c, std::uint8_t opcode, const std::string& payload) {
+void World::message(Connection& c, std::uint8_t first_byte, const std::string& payload) {
+  const std::uint8_t opcode = first_byte & 15;
   if (opcode == 8) {
     if (!c.mute) send(c, server_frame(8, payload.substr(0, 2)), true);
     return;
@@ -289,7 +303,7 @@ void World::message(Connection& c, std::uint8_t opcode, const std::string& paylo
   }
   if (c.path == "/graphql")
     for (const std::string& text : answers_(payload)) say(c, text);
-  if (c.path == "/echo") reply(c, server_frame(opcode, payload));
+  if (c.path == "/echo") reply(c, server_frame(first_byte & (kCompressed | 15), payload));
   if (c.path == "/deep") reply(c, server_frame(1, nested(payload == "objects" ? R"({"a":)" : "[", 10'000)));
 }
 

@@ -1,8 +1,10 @@
 // A network and its target in virtual time, replayed from a seed.
 //
 // Why: faults that real networks show once a week happen here on demand, and an hour passes in seconds. The
-// target is written without our frame decoder, so that it does not share its mistakes. Owner: the test, one
-// thread. Always: nothing happens without the clock being moved to it; the same seed gives the same run.
+// target is written without our frame decoder, so that it does not share its mistakes. On /echo it agrees to
+// permessage-deflate, and sends compressed messages back as they are: their contexts go on as ours do. Owner:
+// the test, one thread. Always: nothing happens without the clock being moved to it; the same seed gives the
+// same run.
 #pragma once
 
 #include <cerrno>
@@ -56,6 +58,7 @@ struct Connection {
   std::int64_t heard_ns = 0;  ///< when it last said something
   std::string from_client;    ///< arrived, not taken apart
   bool upgraded = false;
+  bool deflates = false;  ///< permessage-deflate was agreed on
   bool refuse = false, silent = false, refuse_upgrade = false, one_byte = false, short_writes = false,
        mute = false, no_buffer = false, to_self = false;
   int replies_to_reset = -1;  ///< how many replies come before the fault; -1 = never
@@ -182,7 +185,7 @@ class World {
   void arrived(Connection& connection, const std::string& bytes);
   void take_apart(Connection& connection);
   void answer_upgrade(Connection& connection, std::size_t head_bytes);
-  void message(Connection& connection, std::uint8_t opcode, const std::string& payload);
+  void message(Connection& connection, std::uint8_t first_byte, const std::string& payload);
   void say(Connection& connection, const std::string& text);
   void reply(Connection& connection, const std::string& frame);
   void broadcast();

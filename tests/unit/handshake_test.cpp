@@ -84,6 +84,17 @@ TEST(Handshake, TheRequestIsExactlyThis) {
             "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n");
 }
 
+TEST(Handshake, TheRequestOffersTheExtensionsThatItIsGiven) {
+  Url url;
+  url.host_header = "a.test";
+  url.path = "/";
+  std::string out;
+  encode_request(url, kKey, out, {.extensions = offer_text({})});
+  EXPECT_THAT(
+      out, testing::EndsWith("\r\nSec-WebSocket-Version: 13\r\n"
+                             "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n\r\n"));
+}
+
 TEST(HandshakeDeathTest, P026NoRawByteGetsIntoTheRequest) {
   for (const char* path : {"/stra\xC3\x9F"
                            "e",
@@ -162,7 +173,7 @@ TEST(Handshake, AcceptIsThereOnceAndRight) {
             Cause::wrong_accept);
 }
 
-// P077: an extension is never offered, so any is refused at the handshake, however it is written.
+// P077: where no extension was offered, any is refused at the handshake, however it is written.
 TEST(Handshake, P077UnaskedExtensionsAndSubprotocolsAreRefused) {
   for (const char* value : {"permessage-deflate", "permessage-deflate; client_max_window_bits=8",
                             "permessage-deflate; server_max_window_bits=\"10\"", "x-unknown"})
@@ -171,6 +182,29 @@ TEST(Handshake, P077UnaskedExtensionsAndSubprotocolsAreRefused) {
   EXPECT_EQ(cause_of(good("sec-websocket-protocol: chat\r\n")), Cause::unasked_protocol);
   // An empty list names nothing.
   EXPECT_EQ(cause_of(good("Sec-WebSocket-Extensions: \r\nSec-WebSocket-Protocol:\r\n")), Cause::none);
+}
+
+// P077: what an answer to an offer may say is a table of deflate_test.cpp; here, that the head's verdict is
+// its.
+TEST(Handshake, P077TheAnswerToAnOfferIsPartOfTheVerdict) {
+  const DeflateOffer offer;
+  const std::string field = "Sec-WebSocket-Extensions: ";
+  HandshakeVerdict verdict = check_response(good(), kKey, {.deflate = &offer});
+  EXPECT_EQ(verdict.failure.cause, Cause::none);
+  EXPECT_FALSE(verdict.deflate) << "the server may decline";
+  verdict = check_response(good(field + "permessage-deflate; server_max_window_bits=\"10\"\r\n"), kKey,
+                           {.deflate = &offer});
+  EXPECT_EQ(verdict.failure.cause, Cause::none);
+  ASSERT_TRUE(verdict.deflate);
+  EXPECT_EQ(verdict.deflate->server_window_bits, 10);
+  verdict = check_response(good(field + "permessage-deflate\r\n\tx\r\n"), kKey, {.deflate = &offer});
+  EXPECT_EQ(verdict.failure.cause, Cause::bad_extension) << "a folded line is part of the value";
+  const std::string once = field + "permessage-deflate\r\n";
+  verdict = check_response(good(once + once), kKey, {.deflate = &offer});
+  EXPECT_EQ(verdict.failure, (Failure{Phase::upgrade, Cause::bad_extension, 0}));
+  EXPECT_EQ(verdict.sample, field + "permessage-deflate");
+  EXPECT_EQ(check_response(good(once + field + "x-unknown\r\n"), kKey, {.deflate = &offer}).failure.cause,
+            Cause::unasked_extension);
 }
 
 TEST(Handshake, P010ABodyOfA101IsIgnored) {

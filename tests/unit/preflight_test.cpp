@@ -97,6 +97,22 @@ TEST(Preflight, TlsTakesItsPartOfTheMemory) {
   EXPECT_THAT(refusals(check_host(secure, host(50'000, 2, false), facts)), IsEmpty());
 }
 
+TEST(Preflight, ContextsOfCompressionCountIfAConnectionOwnsThem) {
+  Plan plan;
+  EXPECT_EQ(user_bytes_of(plan), kUserBytes);
+  plan.connection.deflate = DeflateOffer{};
+  EXPECT_GT(user_bytes_of(plan), kUserBytes + 150'000);
+  PlanNeed compressed = need(50'000);
+  compressed.user_bytes = user_bytes_of(plan);
+  HostFacts facts;
+  facts.set(Fact::memory_reserve, 1'000'000);
+  facts.set(Fact::memory_available, memory_needed(50'000, false) + 2 * kAgentBytes + 1'000'000);
+  EXPECT_THAT(refusals(check_host(compressed, host(50'000, 2, false), facts)), SizeIs(1));
+  plan.connection.deflate->client_no_context_takeover = true;
+  plan.connection.deflate->server_no_context_takeover = true;
+  EXPECT_EQ(user_bytes_of(plan), kUserBytes);
+}
+
 TEST(Preflight, WhatIsUnknownRefusesNothingAndSaysSo) {
   const std::vector<Check> checks = check_host(need(2'000'000), host(2'000'000, 110, true), HostFacts{});
   EXPECT_THAT(refusals(checks), IsEmpty());
