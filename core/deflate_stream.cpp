@@ -61,7 +61,7 @@ void Inflater::restart() noexcept {
 
 Inflater::Progress Inflater::advance() noexcept {
   // Which message consists of no byte at all nobody has said; it is taken as an empty one
-  // (docs/decisions/0033-deflate.md).
+  // (docs/decisions/0036-deflate.md).
   if (empty_ && payload_ends_) return Progress::ended;
   while (true) {
     if (stream_->avail_in > 0) nothing_open_ = false;
@@ -106,7 +106,7 @@ Inflater::Part Inflater::next(std::span<std::uint8_t> room) noexcept {
 Deflater::Deflater(std::uint8_t window_bits)
     : stream_{std::make_unique<z_stream>()}, window_bits_{window_bits} {
   // The generator's own processor time is what is short, and messages are short: level 1, and a hash table
-  // that is cleared quickly (docs/decisions/0033-deflate.md has the figures).
+  // that is cleared quickly (docs/decisions/0036-deflate.md has the figures).
   constexpr int kLevel = 1;
   ONRUSH_CHECK(window_bits >= 9 && window_bits <= kMaxWindowBits &&
                deflateInit2(stream_.get(), kLevel, Z_DEFLATED, -int{window_bits}, kDeflateMemoryLevel,

@@ -1,10 +1,11 @@
 // The engine as a client of the Autobahn cases: real workers over real sockets, echoing as the suite asks.
 //
-//   conformance-client PORT FIRST LAST [THREADS]   runs cases FIRST to LAST, then asks for the reports
+//   conformance-client PORT FIRST LAST [THREADS [DEFLATE]]
 //
-// A case is a run of its own: one user, who connects to /runCase?case=N and listens until the connection has
-// ended. What the suite made of it, the suite says; this says only whether every case was run to its end.
-// Exit 0: all were; 1: some were not, each in a line on stderr; 2: usage.
+// Runs cases FIRST to LAST, then asks for the reports. A case is a run of its own: one user, who connects to
+// /runCase?case=N and listens until the connection has ended; DEFLATE is what its plan says as
+// connection.deflate, false unless given. What the suite made of it, the suite says; this says only whether
+// every case was run to its end. Exit 0: all were; 1: some were not, each in a line on stderr; 2: usage.
 #include <fmt/format.h>
 
 #include <atomic>
@@ -25,18 +26,25 @@ namespace onrush {
 namespace {
 
 // Longer than the suite gives its slowest cases.
-constexpr std::int64_t kCaseTime_ns = 100'000'000'000;
+constexpr std::int64_t kCaseTime_ns = 500'000'000'000;
 
-std::string plan_for(std::uint16_t port, const std::string& path) {
+/// Where the suite listens, and what is offered to it.
+struct Suite {
+  std::uint16_t port;
+  const char* deflate;  ///< as connection.deflate of a plan
+};
+
+std::string plan_for(const Suite& suite, const std::string& path) {
   return fmt::format(R"(
 name: conformance
 target: ws://127.0.0.1:{}{}
+connection: {{deflate: {}}}
 scenarios:
   echo: {{script: [{{connect: {{timeout: 10s}}}}, {{listen: {{}}}}]}}
 stages:
   - {{name: case, users: 1, rate: 100/s, for: 1h}}
 )",
-                     port, path);
+                     suite.port, path, suite.deflate);
 }
 
 /// Connections opened by what the worker has handed over.
@@ -50,10 +58,10 @@ std::uint64_t opened_in(Recorder& recorder) {
 }
 
 /// One user's whole life. What went wrong, if it never had a connection or was not done in time.
-std::optional<std::string> run_user(std::uint16_t port, const std::string& path) {
-  auto plan = read_plan({"conformance.yaml", plan_for(port, path), {}, ""});
+std::optional<std::string> run_user(const Suite& suite, const std::string& path) {
+  auto plan = read_plan({"conformance.yaml", plan_for(suite, path), {}, ""});
   if (!plan) return render("conformance.yaml", plan.error());
-  const auto target = Endpoint::from_text("127.0.0.1", port, AF_INET);
+  const auto target = Endpoint::from_text("127.0.0.1", suite.port, AF_INET);
   auto program = Program::make(std::move(*plan), {{*target}});
   if (!program) return program.error();
   auto ports = PortAllocator::make({{""}, 0, 0}, {0, 1}, *target, {});
@@ -83,12 +91,12 @@ std::optional<std::string> run_user(std::uint16_t port, const std::string& path)
   return std::nullopt;
 }
 
-int run_cases(std::uint16_t port, unsigned first, unsigned last, unsigned threads) {
+int run_cases(const Suite& suite, unsigned first, unsigned last, unsigned threads) {
   std::atomic<unsigned> next{first};
   std::atomic<unsigned> failed{0};
   const auto run_some = [&] {
     for (unsigned n = next++; n <= last; n = next++)
-      if (const auto trouble = run_user(port, fmt::format("/runCase?case={}&agent=onrush", n))) {
+      if (const auto trouble = run_user(suite, fmt::format("/runCase?case={}&agent=onrush", n))) {
         std::fprintf(stderr, "conformance-client: case %u: %s\n", n, trouble->c_str());
         ++failed;
       }
@@ -96,7 +104,7 @@ int run_cases(std::uint16_t port, unsigned first, unsigned last, unsigned thread
   std::vector<std::thread> all;
   for (unsigned i = 0; i < threads; ++i) all.emplace_back(run_some);
   for (std::thread& thread : all) thread.join();
-  if (const auto trouble = run_user(port, "/updateReports?agent=onrush")) {
+  if (const auto trouble = run_user(suite, "/updateReports?agent=onrush")) {
     std::fprintf(stderr, "conformance-client: reports: %s\n", trouble->c_str());
     ++failed;
   }
@@ -122,9 +130,10 @@ int main(int argc, char** argv) {
   const auto first = number(argc > 2 ? argv[2] : "", 1, 9999);
   const auto last = number(argc > 3 ? argv[3] : "", first.value_or(1), 9999);
   const auto threads = number(argc > 4 ? argv[4] : "4", 1, 64);
-  if (!port || !first || !last || !threads) {
-    std::fputs("usage: conformance-client PORT FIRST LAST [THREADS]\n", stderr);
+  if (!port || !first || !last || !threads || argc > 6) {
+    std::fputs("usage: conformance-client PORT FIRST LAST [THREADS [DEFLATE]]\n", stderr);
     return 2;
   }
-  return onrush::run_cases(static_cast<std::uint16_t>(*port), *first, *last, *threads);
+  const char* deflate = argc > 5 ? argv[5] : "false";
+  return onrush::run_cases({static_cast<std::uint16_t>(*port), deflate}, *first, *last, *threads);
 }
