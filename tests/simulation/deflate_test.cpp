@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "tests/deflated.h"
 #include "tests/sanitized.h"
 #include "tests/simulation/simulation.h"
 
@@ -90,6 +91,34 @@ TEST(Deflate, FaultsLeaveNoContextBehind) {
       for (const FailureTotal& failure : run.aggregate().failures())
         EXPECT_NE(failure.failure.cause, Cause::bad_deflate);
     }
+}
+
+// P019: 64 KiB that would become 64 MiB, for everyone at once. Each connection is failed with 1009 and
+// counted, and nothing is collected for users who only listen.
+TEST(Deflate, P019ABombCostsOneCountedFailureAConnection) {
+  constexpr const char* kListeners = R"(
+name: bombed
+target: ws://127.0.0.1:80/echo
+connection: {deflate: true}
+scenarios:
+  listener: {script: [connect, {listen: {}}]}
+stages:
+  - {name: up, users: 20, rate: 200/s, for: 2s}
+  - {name: down, users: 0, rate: 200/s}
+)";
+  const std::string bomb = frame(0xC2, raw_deflate(std::string(std::size_t{64} << 20, '\0'), 9));
+  ASSERT_LT(bomb.size(), 70'000U);
+  Simulation run{kListeners, {}};
+  run.world().at(run.start_ns() + 1'000'000'000, [&] { run.world().say("/echo", bomb); });
+  run.run();
+  EXPECT_EQ(run.count(Counter::opened), 20U);
+  EXPECT_EQ(run.count(Counter::lost), 20U);
+  EXPECT_EQ(run.count(Counter::messages_received), 0U);
+  EXPECT_LE(run.count(Counter::payload_bytes_received), 20U * Worker::kMaxMessageBytes);
+  ASSERT_EQ(run.aggregate().failures().size(), 1U);
+  const FailureTotal failure = run.aggregate().failures().front();
+  EXPECT_EQ(failure.failure, (Failure{Phase::open, Cause::message_too_large, 0}));
+  EXPECT_EQ(failure.count, 20U);
 }
 
 }  // namespace

@@ -366,6 +366,11 @@ void World::flood(const std::string& path, std::uint32_t messages, std::size_t b
   }
 }
 
+void World::say(const std::string& path, const std::string& bytes) {
+  for (const auto& [descriptor, c] : connections_)
+    if (!c->gone && c->upgraded && c->path == path) send(*c, bytes);
+}
+
 void World::broadcast() {
   ++sequence_;
   const std::int64_t batch_us = kWall0_us + now_ns_ / 1000;

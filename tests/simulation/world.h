@@ -150,6 +150,8 @@ class World {
   void close_at_once(std::string payload) { closing_ = std::move(payload); }
   /// It sends so many messages of so many bytes to everyone on the path, as fast as it can.
   void flood(const std::string& path, std::uint32_t messages, std::size_t bytes);
+  /// It sends these bytes to everyone on the path.
+  void say(const std::string& path, const std::string& bytes);
 
   /// What the target answers to a text on the path /graphql, message by message; `subprotocol` stands in its
   /// 101 unless it is empty. A text that begins with "close " is sent as a close frame of that code instead.
