@@ -6,6 +6,7 @@ const { GRAPHQL_TRANSPORT_WS_PROTOCOL } = require('graphql-ws');
 const { useServer } = require('graphql-ws/use/ws');
 const { SubscriptionServer, GRAPHQL_WS } = require('subscriptions-transport-ws');
 const { WebSocketServer } = require('ws');
+const { Documents } = require('./documents.js');
 const { serve, countMessages } = require('./host.js');
 const { schema } = require('./schema.js');
 
@@ -15,7 +16,12 @@ function serversOf({ deflate }) {
   const settings = { noServer: true, maxPayload: MAX_MESSAGE_BYTES, perMessageDeflate: deflate, clientTracking: false };
   const modern = new WebSocketServer(settings);
   modern.on('connection', countMessages);  // before the library listens, so that its own messages count
-  useServer({ schema }, modern, 0);  // no heartbeat
+  const documents = new Documents(schema);
+  const onSubscribe = (_, id, { query, operationName, variables }) => {
+    const document = documents.of(query);
+    return document && { schema, document, operationName, variableValues: variables };
+  };
+  useServer({ schema, onSubscribe }, modern, 0);  // no heartbeat
   // The library brings its own older ws, whose servers it asks for.
   const legacy = SubscriptionServer.create({ schema, execute, subscribe }, settings).server;
   legacy.prependListener('connection', countMessages);

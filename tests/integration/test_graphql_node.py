@@ -69,6 +69,22 @@ def test_a_mutation_reaches_the_subscription_of_its_channel_alone(server, protoc
             other.recv(0.1)
 
 
+def test_a_document_with_mistakes_is_refused_each_time_and_one_without_takes_new_variables(server):
+    ask = "query ($yes: Boolean!) { time @include(if: $yes) }"
+    with client(server, MODERN) as connection:
+        opened(connection)
+        for number, (query, yes) in enumerate([("{ tim }", None), (ask, True), ("{ tim }", None), (ask, False), (ask, "perhaps")]):
+            say(connection, type="subscribe", id=str(number), payload={"query": query, "variables": {"yes": yes}})
+        answers = {}
+        while len(answers) < 5:
+            message = hear(connection, "complete")
+            answers[message["id"]] = message
+    assert [answers[i]["payload"][0]["message"][:30] for i in "02"] == ['Cannot query field "tim" on ty'] * 2
+    assert list(answers["1"]["payload"]["data"]) == ["time"]
+    assert answers["3"]["payload"] == {"data": {}}
+    assert "perhaps" in str(answers["4"])
+
+
 @pytest.mark.parametrize("protocol", [MODERN, LEGACY])
 def test_a_broadcast_reaches_every_subscriber_with_its_number_times_and_length(server, protocol):
     start, _, stop = WORDS[protocol]
