@@ -270,6 +270,8 @@ class Worker {
   // worker_feeds.cpp
   /// What the message under way, or the reply to it, may name.
   [[nodiscard]] TemplateValues values_of(const Session& session) noexcept;
+  /// The same of what goes out while the connection is made.
+  [[nodiscard]] TemplateValues values_of_attempt(const Session& session) noexcept;
   [[nodiscard]] bool take_rows(const Session& session, std::uint64_t user, bool arrival);
   void without_row(const Session& session, std::uint32_t feed);
 

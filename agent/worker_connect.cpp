@@ -147,11 +147,8 @@ bool Worker::encode_request_of(const Session& session) {
   const UpgradeHead& head = program_.heads[step_of(session).head];
   std::string_view lines = head.fixed();
   if (!head.is_fixed()) {
-    TemplateValues values = values_of(session);
-    // No message is under way, so chance follows the attempt.
-    values.seed ^= mix(static_cast<std::uint64_t>(session.begun_ns));
     text_.clear();
-    if (!head.render(values, text_)) return false;
+    if (!head.render(values_of_attempt(session), text_)) return false;
     lines = text_;
   }
   frame_.clear();

@@ -15,6 +15,13 @@ TemplateValues Worker::values_of(const Session& session) noexcept {
   return values;
 }
 
+// While connecting no message of the user is under way, so chance follows the attempt.
+TemplateValues Worker::values_of_attempt(const Session& session) noexcept {
+  TemplateValues values = values_of(session);
+  values.seed ^= mix(static_cast<std::uint64_t>(session.begun_ns));
+  return values;
+}
+
 // False if there is no row for it: then the session does not begin.
 bool Worker::take_rows(const Session& session, std::uint64_t user, bool arrival) {
   const auto used_up = feed_rows_.take(slab_.slot_of(session), session.scenario,

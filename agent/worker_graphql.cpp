@@ -38,7 +38,9 @@ void Worker::begin_graphql(Session& session, std::size_t chosen) {
   if (!plan.init.empty()) {
     message.back() = ',';
     message += "\"payload\":";
-    plan.init.render(values_of(session), graphql_->scratch, message);
+    TemplateValues values = values_of_attempt(session);
+    values.seed = mix(values.seed);  // another message than the request
+    plan.init.render(values, graphql_->scratch, message);
     message += '}';
   }
   [[maybe_unused]] const bool alive = send_graphql(session);

@@ -73,11 +73,14 @@ void JsonTemplate::append_text(Template text) {
     append_json_string(text.source(), json);
     return append_json(json);
   }
-  pieces_.push_back({Piece::Kind::text, {}, std::move(text)});
+  append_value(Piece::Kind::text, std::move(text));
 }
 
-void JsonTemplate::append_number(Template text) {
-  pieces_.push_back({Piece::Kind::number, {}, std::move(text)});
+void JsonTemplate::append_number(Template text) { append_value(Piece::Kind::number, std::move(text)); }
+
+void JsonTemplate::append_value(Piece::Kind kind, Template text) {
+  text.draw_behind(drawn_);
+  pieces_.push_back({kind, {}, std::move(text)});
 }
 
 void JsonTemplate::render(const TemplateValues& values, std::string& scratch, std::string& out) const {

@@ -3,7 +3,7 @@
 // Why: a value put into JSON must be escaped there, and what was a number must stay one; a plain text
 // template knows neither. Owner: any thread; immutable once built. Rendering appends to the caller's buffers
 // and allocates only if those must grow. Always: what is rendered is one JSON document, whatever the values
-// are.
+// are, and no two of its `random` or `uuid` are drawn as one.
 #pragma once
 
 #include <string>
@@ -41,7 +41,10 @@ class JsonTemplate {
     std::string json;
     Template value;
   };
+  void append_value(Piece::Kind kind, Template text);
+
   std::vector<Piece> pieces_;
+  Template::Draws drawn_;
 };
 
 }  // namespace onrush

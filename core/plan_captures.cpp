@@ -89,6 +89,7 @@ std::vector<Capture> read_captures(Reader& reader, const YamlNode& node, const s
   if (!reader.is_map(node, what, example)) return captures;
   refuse_repeated_names(reader, node, what);
   if (node.children.empty()) reader.complain(node, fmt::format("{} is empty; write {}", what, example));
+  Template::Draws drawn;
   for (std::size_t i = 0; i + 1 < node.children.size(); i += 2) {
     const YamlNode& name = *node.children[i];
     const YamlNode& value = *node.children[i + 1];
@@ -111,7 +112,9 @@ std::vector<Capture> read_captures(Reader& reader, const YamlNode& node, const s
     }
     // The places are those that templates were compiled with.
     const std::uint32_t place = place_of(name.text, at_most, names);
-    if (source) captures.push_back({place, std::move(*source)});
+    if (!source) continue;
+    captures.push_back({place, std::move(*source)});
+    if (auto* text = std::get_if<Template>(&captures.back().source)) text->draw_behind(drawn);
   }
   return captures;
 }
@@ -122,6 +125,7 @@ std::vector<Until> read_until(Reader& reader, const YamlNode& node, const std::s
   refuse_repeated_names(reader, node, what);
   if (node.children.empty()) reader.complain(node, fmt::format("{} is empty; write {{status: done}}", what));
   const std::vector<std::string>& known = reader.names().captures;
+  Template::Draws drawn;
   for (std::size_t i = 0; i + 1 < node.children.size(); i += 2) {
     const YamlNode& name = *node.children[i];
     const auto found = std::find(known.begin(), known.end(), name.text);
@@ -134,6 +138,7 @@ std::vector<Until> read_until(Reader& reader, const YamlNode& node, const std::s
     }
     until.push_back({static_cast<std::uint32_t>(found - known.begin()),
                      reader.template_text(*node.children[i + 1], what).value_or(Template())});
+    until.back().value.draw_behind(drawn);
   }
   return until;
 }

@@ -145,9 +145,12 @@ JsonReply read_json_reply(Reader& reader, const YamlNode& node, const std::strin
     return reply;
   }
   refuse_repeated_names(reader, node, what);
-  for (std::size_t i = 0; i + 1 < node.children.size(); i += 2)
+  Template::Draws drawn;
+  for (std::size_t i = 0; i + 1 < node.children.size(); i += 2) {
     reply.members.push_back({reader.pointer(*node.children[i], what).value_or("/"),
                              reader.template_text(*node.children[i + 1], what).value_or(Template())});
+    reply.members.back().value.draw_behind(drawn);
+  }
   return reply;
 }
 

@@ -4,7 +4,8 @@
 // it. Owner: any thread; immutable. Rendering appends to the caller's buffer and allocates only if that must
 // grow. Always: the same values give the same text, `random` and `uuid` included, on whichever agent: the
 // n-th `random` of a text is the n-th of every text with the same seed, user and sequence, so that a reply
-// can name what its message drew.
+// can name what its message drew. Texts that are parts of one message count on (draw_behind), so that no two
+// of them draw the same.
 //
 // Whoever adds a source of names (captures) puts them into TemplateNames before texts are compiled; a name
 // becomes its place in the list, and rendering finds the value at that place in TemplateValues.
@@ -87,8 +88,17 @@ class Template {
   /// `${` without `}`, a variable of the environment that is not set.
   static Expected<Template, TemplateError> compile(std::string_view text, const TemplateNames& names = {});
 
-  /// Puts another text behind this one. Its `random` and `uuid` are counted on, so that several texts of one
-  /// message differ in them.
+  /// How many `random` and `uuid` of a message come before those of a text.
+  struct Draws {
+    std::uint32_t randoms = 0;
+    std::uint32_t uuids = 0;
+  };
+
+  /// Makes this a later part of the message whose parts so far drew `drawn`, and adds to that what it draws
+  /// itself. Once for each text.
+  void draw_behind(Draws& drawn);
+
+  /// Puts another text behind this one, as a later part of one message.
   void append(const Template& more);
   /// The same of a text without names.
   void append(std::string_view literal);
@@ -131,8 +141,7 @@ class Template {
   std::string literals_;
   std::vector<Piece> pieces_;
   std::vector<std::uint32_t> feeds_;
-  std::uint32_t randoms_ = 0;
-  std::uint32_t uuids_ = 0;
+  Draws draws_;
 };
 
 }  // namespace onrush

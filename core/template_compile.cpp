@@ -107,7 +107,7 @@ class TemplateCompiler {
     const auto plain =
         static_cast<std::size_t>(std::find(kPlain.begin(), kPlain.end(), name) - kPlain.begin());
     if (plain < kKinds.size()) return add({kKinds[plain]});
-    if (plain < kPlain.size()) return add({Kind::uuid, made_.uuids_++});
+    if (plain < kPlain.size()) return add({Kind::uuid, made_.draws_.uuids++});
     if (name.starts_with(kRandom)) return random(name);
     if (name.starts_with(kData)) return data(name);
     if (name.starts_with(kEnvironment)) return environment(name);
@@ -133,7 +133,7 @@ class TemplateCompiler {
       const auto low = integer(trimmed(name.substr(kRandom.size(), comma - kRandom.size())));
       const auto high = integer(trimmed(name.substr(comma + 1, name.size() - comma - 2)));
       if (low && high && *low <= *high)
-        return add({Kind::random, made_.randoms_++, 0, *low,
+        return add({Kind::random, made_.draws_.randoms++, 0, *low,
                     static_cast<std::uint64_t>(*high) - static_cast<std::uint64_t>(*low)});
     }
     return fmt::format(
@@ -209,20 +209,26 @@ void Template::append(std::string_view literal) {
   add_literal(literal);
 }
 
-void Template::append(const Template& more) {
-  source_ += more.source_;
-  for (Piece piece : more.pieces_) {
-    if (piece.kind == Piece::Kind::literal) {
-      add_literal(std::string_view{more.literals_}.substr(piece.first, piece.second));
-      continue;
-    }
-    if (piece.kind == Piece::Kind::random) piece.first += randoms_;
-    if (piece.kind == Piece::Kind::uuid) piece.first += uuids_;
-    pieces_.push_back(piece);
+void Template::draw_behind(Draws& drawn) {
+  for (Piece& piece : pieces_) {
+    if (piece.kind == Piece::Kind::random) piece.first += drawn.randoms;
+    if (piece.kind == Piece::Kind::uuid) piece.first += drawn.uuids;
   }
-  for (const std::uint32_t feed : more.feeds_) add_feed(feed);
-  randoms_ += more.randoms_;
-  uuids_ += more.uuids_;
+  drawn.randoms += draws_.randoms;
+  drawn.uuids += draws_.uuids;
+}
+
+void Template::append(const Template& more) {
+  Template part = more;
+  part.draw_behind(draws_);
+  source_ += part.source_;
+  for (const Piece& piece : part.pieces_) {
+    if (piece.kind == Piece::Kind::literal)
+      add_literal(std::string_view{part.literals_}.substr(piece.first, piece.second));
+    else
+      pieces_.push_back(piece);
+  }
+  for (const std::uint32_t feed : part.feeds_) add_feed(feed);
 }
 
 }  // namespace onrush

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 
 #include "tests/simulation/simulation.h"
 
@@ -121,6 +122,27 @@ TEST(SimulatedGraphql, AMutationIsAnsweredByItsEventAndIdsAreNeverUsedAgain) {
 }
 
 // P065: legacy keep-alives at any time are no messages to anybody; under the new protocol they are a fault.
+TEST(SimulatedGraphql, NoTwoUuidsAreTheSameInOneOperationOrInTwoMessagesOrAttempts) {
+  std::set<std::string> drawn;
+  std::size_t messages = 0;
+  Simulation run{plan("[connect, {query: {query: 'query ($a: ID!, $b: ID!) { go(a: $a, b: $b) }', "
+                      "variables: {a: '${uuid}', b: '${uuid}'}, timeout: 1s}}, {think: 100ms}, close]",
+                      "protocol: graphql-transport-ws, init: {first: '${uuid}', second: '${uuid}'}"),
+                 {}};
+  run.world().speak("graphql-transport-ws", [&](const std::string& text) {
+    const bool init = member(text, "type") == "connection_init";
+    if (init || member(text, "type") == "subscribe") {
+      ++messages;
+      for (const char* name : {init ? "first" : "a", init ? "second" : "b"}) drawn.insert(member(text, name));
+    }
+    return serve(text);
+  });
+  run.run();
+  EXPECT_GT(run.count(Counter::requests), 100u);
+  EXPECT_EQ(drawn.size(), 2 * messages);
+  EXPECT_EQ(drawn.count(""), 0u);
+}
+
 TEST(SimulatedGraphql, P065KeepAlivesAreIgnoredWhereTheyBelongAndCountedWhereTheyDoNot) {
   Simulation legacy{plan(kQueries, "protocol: graphql-ws"), {}};
   legacy.world().speak("graphql-ws", [&](const std::string& text) {

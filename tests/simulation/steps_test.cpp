@@ -223,6 +223,17 @@ TEST(Steps, AValueOfAReplyGoesIntoLaterMessagesOfItsUser) {
   EXPECT_EQ(run.count(Counter::failed_expectations), 0U);
 }
 
+TEST(Steps, MembersOfAReplyAndTextsOfASetDrawWhatTheirMessageDrew) {
+  Simulation run{plan_with("/echo", R"(connect,
+    {request: {text: '{"a":"${uuid}","b":"${uuid}"}', reply: {json: {/a: "${uuid}", /b: "${uuid}"}}, timeout: 1s,
+               set: {a: {json: /a}, b: {json: /b}, first: "${uuid}", second: "${uuid}"}}},
+    {request: {text: "${a} ${b}", reply: {text: "${first} ${second}"}, timeout: 1s}}, {listen: {}})"),
+                 {}};
+  run.run();
+  EXPECT_EQ(run.count(Counter::requests), 40U);
+  EXPECT_EQ(run.count(Counter::failed_requests), 0U);
+}
+
 TEST(Steps, ASessionBeginsWithoutTheValuesOfTheOneBefore) {
   Simulation run{
       plan_with("/echo", R"(connect, {request: {text: "[${kept}]", reply: {text: "[]"}, timeout: 500ms}},

@@ -92,6 +92,17 @@ TEST(JsonTemplate, EscapesTextsAndKeepsNumbers) {
   EXPECT_EQ(out, "{\"a\":\"\\\"7\\\"\\n\\u0001\\\\ü\",\"b\":3,\"c\":\"07\"}");
 }
 
+TEST(JsonTemplate, TwoValuesOfOneDocumentDrawDifferentNumbers) {
+  JsonTemplate json;
+  json.append_number(Template::compile("${random(0,1000000)}").value());
+  json.append_json(",");
+  json.append_text(Template::compile("${random(0,1000000)}").value());
+  std::string scratch, out, as_one_text;
+  json.render({7, 3, 0}, scratch, out);
+  Template::compile("${random(0,1000000)},\"${random(0,1000000)}\"")->render({7, 3, 0}, as_one_text);
+  EXPECT_EQ(out, as_one_text);
+}
+
 TEST(JsonTemplate, KnowsANumber) {
   for (const char* number : {"0", "-0", "12", "1.5", "-1.5e+3", "1E9"})
     EXPECT_TRUE(is_json_number(number)) << number;

@@ -174,5 +174,22 @@ TEST(Template, TextsPutTogetherAreOneText) {
   EXPECT_FALSE(whole.is_fixed());
 }
 
+TEST(Template, PartsOfOneMessageDrawAsOneText) {
+  const std::vector<std::string> parts{"${random(1,1000000)} ${uuid}", "none", "${uuid}",
+                                       "${random(1,1000000)}"};
+  std::string whole;
+  std::string apart;
+  Template::Draws so_far;
+  for (const std::string& part : parts) {
+    whole += part;
+    Template text = *Template::compile(part);
+    text.draw_behind(so_far);
+    text.render({.user = 1, .sequence = 1, .now_us = 1}, apart);
+  }
+  EXPECT_EQ(apart, drawn(whole, 1, 1, 0));
+  EXPECT_EQ(so_far.randoms, 2u);
+  EXPECT_EQ(so_far.uuids, 2u);
+}
+
 }  // namespace
 }  // namespace onrush
