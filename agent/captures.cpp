@@ -4,10 +4,13 @@
 #include <cstring>
 #include <new>
 
+#include "core/user_tables.h"
+
 namespace onrush {
 namespace {
 
 using Length = std::uint16_t;
+static_assert(sizeof(Length) == kKeptLengthBytes);
 static_assert(kLargestCapture <= 0xffff);
 
 Length length_at(const char* memory) noexcept {
@@ -27,7 +30,7 @@ Captures::Captures(const Plan& plan, std::uint32_t capacity) {
       places.push_back({offset, capture.at_most});
       offset += sizeof(Length) + capture.at_most;
     }
-    stride_ = std::max(stride_, offset);
+    stride_ = std::max(stride_, kept_bytes(scenario));
     most = std::max(most, places.size());
   }
   values_.reserve(most);

@@ -14,6 +14,7 @@
 
 #include "core/graphql.h"
 #include "core/session.h"
+#include "core/user_tables.h"
 
 namespace onrush {
 
@@ -50,6 +51,9 @@ struct GraphqlSubscription {
   std::uint32_t id;  ///< 0: not subscribed
   bool has_events;
 };
+
+static_assert(sizeof(GraphqlUser) == kGraphqlUserBytes);
+static_assert(sizeof(GraphqlSubscription) == kSubscriptionBytes);
 
 class GraphqlUsers {
  public:

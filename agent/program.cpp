@@ -7,6 +7,7 @@
 
 #include "core/check.h"
 #include "core/feed_reader.h"
+#include "core/user_tables.h"
 
 namespace onrush {
 namespace {
@@ -169,13 +170,9 @@ Expected<std::unique_ptr<const Program>, std::string> Program::make(
       step.head = static_cast<std::uint32_t>(program->heads.size());
       program->heads.emplace_back(program->plan.connection.upgrade, connect.upgrade);
     }
-    for (const ProgramStep& step : *steps)
-      if (step.instruction.op == Op::subscribe)
-        program->subscriptions = std::max<std::size_t>(
-            program->subscriptions,
-            std::get<SubscribeStep>(step.instruction.step->what).place + std::size_t{1});
     program->scripts.push_back(std::move(*steps));
   }
+  program->subscriptions = most_subscriptions(program->plan);
   for (const Feed& feed : program->plan.data) {
     auto table = table_of(feed, files);
     if (!table) return Unexpected{table.error()};

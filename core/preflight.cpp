@@ -9,6 +9,7 @@
 #include "core/address.h"
 #include "core/format.h"
 #include "core/timeline.h"
+#include "core/user_tables.h"
 
 namespace onrush {
 
@@ -26,6 +27,9 @@ const char* plural(std::uint64_t n, const char* one, const char* many) { return 
 bool listens(const Steps& steps) {
   return std::any_of(steps.begin(), steps.end(), [](const Step& step) {
     if (const auto* repeat = std::get_if<RepeatStep>(&step.what)) return listens(repeat->body);
+    if (const auto* choose = std::get_if<ChooseStep>(&step.what))
+      return std::any_of(choose->branches.begin(), choose->branches.end(),
+                         [](const ChooseStep::Branch& branch) { return listens(branch.body); });
     return std::holds_alternative<ListenStep>(step.what);
   });
 }
@@ -168,7 +172,7 @@ std::uint64_t user_bytes_of(const Plan& plan) {
   const bool encrypts =
       std::ranges::any_of(plan.targets, [](const Target& target) { return target.url.secure; });
   return kUserBytes + (encrypts ? kTlsBytes : 0) +
-         (plan.connection.deflate ? context_bytes(*plan.connection.deflate) : 0);
+         (plan.connection.deflate ? context_bytes(*plan.connection.deflate) : 0) + table_bytes(plan);
 }
 
 PlanNeed need_of(const Plan& plan, const std::string& file) {

@@ -71,8 +71,8 @@ struct PlanNeed {
   std::uint64_t listeners = 0;  ///< users who take broadcasts, at most at once
   std::uint64_t user_bytes = kUserBytes;  ///< see user_bytes_of
 };
-/// Our own memory of a connected user: with TLS, and the contexts of permessage-deflate that it may come to
-/// own.
+/// Our own memory of a connected user: with TLS, the contexts of permessage-deflate that it may come to own,
+/// GraphQL's tables, and the values that it keeps.
 [[nodiscard]] std::uint64_t user_bytes_of(const Plan& plan);
 [[nodiscard]] PlanNeed need_of(const Plan& plan, const std::string& file);
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "core/plan_yaml.h"
+#include "core/user_tables.h"
 
 namespace onrush {
 namespace {
@@ -111,6 +112,57 @@ TEST(Preflight, ContextsOfCompressionCountIfAConnectionOwnsThem) {
   plan.connection.deflate->client_no_context_takeover = true;
   plan.connection.deflate->server_no_context_takeover = true;
   EXPECT_EQ(user_bytes_of(plan), kUserBytes);
+}
+
+std::uint64_t user_bytes(const std::string& more) {
+  const auto plan = read_plan(
+      {"t.yaml",
+       "name: t\ntarget: ws://127.0.0.1/\n" + more + "\nstages: [{name: s, users: 1000, for: 1s}]\n",
+       {},
+       ""});
+  EXPECT_TRUE(plan.has_value()) << (plan ? "" : render("t.yaml", plan.error()));
+  return plan ? need_of(*plan, "t.yaml").user_bytes : 0;
+}
+
+TEST(Preflight, TablesOfGraphqlAndKeptValuesTakeTheirPartOfTheMemory) {
+  EXPECT_EQ(user_bytes("scenarios: {a: {script: [connect, listen]}}"), kUserBytes);
+  // Of the scenario that keeps most, each value with its length.
+  EXPECT_EQ(user_bytes(R"(
+scenarios:
+  a: {script: [connect, {set: {x: {text: hello, at_most: 1000}, y: {text: hello, at_most: 24}}}, listen]}
+  b: {script: [connect, {set: {x: hello}}, listen]})"),
+            kUserBytes + 1000 + 24 + 2 * kKeptLengthBytes);
+  constexpr const char* kGraphql = "connection: {protocol: graphql-transport-ws}\n";
+  EXPECT_EQ(
+      user_bytes(std::string{kGraphql} + "scenarios: {a: {script: [connect, {query: {query: '{ a }'}}]}}"),
+      kUserBytes + kGraphqlUserBytes);
+  // Of the script that names most subscriptions, wherever they stand.
+  EXPECT_EQ(user_bytes(std::string{kGraphql} + R"(
+scenarios:
+  a: {script: [connect, {subscribe: {as: one, query: 'subscription { a }'}}, listen]}
+  b:
+    script:
+      - connect
+      - repeat: {times: 2, do: [{subscribe: {as: one, query: 'subscription { a }'}}]}
+      - choose:
+          - {do: [{subscribe: {as: two, query: 'subscription { a }'}}]}
+          - {do: [{subscribe: {as: three, query: 'subscription { a }'}}]}
+      - listen)"),
+            kUserBytes + kGraphqlUserBytes + 3 * kSubscriptionBytes);
+}
+
+TEST(Preflight, WhoeverListensInABranchListens) {
+  const auto plan = read_plan({"t.yaml",
+                               R"(
+name: t
+target: ws://127.0.0.1/
+scenarios: {a: {script: [connect, {choose: [{do: [{think: 1s}]}, {do: [{repeat: {times: 2, do: [{listen: {for: 1s}}]}}]}]}]}}
+stages: [{name: s, users: 1000, for: 1s}]
+)",
+                               {},
+                               ""});
+  ASSERT_TRUE(plan.has_value()) << render("t.yaml", plan.error());
+  EXPECT_EQ(need_of(*plan, "t.yaml").listeners, 1000u);
 }
 
 TEST(Preflight, WhatIsUnknownRefusesNothingAndSaysSo) {
