@@ -134,6 +134,8 @@ class Worker {
   static constexpr std::int64_t kBodyWait_ns = 100'000'000;
   static constexpr std::int64_t kBodyPause_ns = 1'000'000'000;
   static constexpr std::size_t kReceiveBytes = 64 * 1024;
+  /// What a peer may still send that is no longer looked at, before the connection is reset.
+  static constexpr std::uint32_t kMostIgnoredBytes = 1024 * 1024;
 
   struct Letter {
     enum class Kind : std::uint8_t { start, end_stage, stop } kind;
@@ -246,6 +248,8 @@ class Worker {
   void readable(Session& session, bool ended);
   void received(Session& session, std::span<const std::uint8_t> bytes);
   void frames_received(Session& session, std::span<const std::uint8_t> bytes);
+  void turn_deaf(Session& session) noexcept;
+  void ignore(Session& session, std::size_t bytes);
   void control_received(Session& session, const FramePiece& piece);
   void control_complete(Session& session, Opcode opcode, std::span<const std::uint8_t> payload);
   void close_received(Session& session, std::span<const std::uint8_t> payload);

@@ -61,8 +61,7 @@ void Worker::fail_connection(Session& session, const FrameError& error) {
     return connection_ended(session);
   }
   note_failure(session, {Phase::open, error.cause, 0});
-  session.set(kLost);
-  session.set(kDeaf);
+  turn_deaf(session);
   begin_close(session, error.close_code, {});
 }
 

@@ -113,8 +113,7 @@ void Worker::graphql_fault(Session& session, const Failure& failure, std::span<c
     return attempt_failed(session, {Phase::ack, failure.cause, failure.detail}, sample_of(message));
   note_failure(session, failure, sample_of(message));
   if (!closes) return;
-  session.set(kLost);
-  session.set(kDeaf);
+  turn_deaf(session);
   begin_close(session, kBadRequest, "unexpected message");
 }
 

@@ -59,7 +59,21 @@ void Worker::stream_ended(Session& session, Cause cause, std::uint32_t detail, s
   }
 }
 
+// Its frames are not taken apart any more, so the place of what is left of one tells what may still come.
+void Worker::turn_deaf(Session& session) noexcept {
+  session.set(kLost);
+  session.set(kDeaf);
+  session.frame.payload_left = kMostIgnoredBytes;
+}
+
+// Whoever pours on instead of ending the connection must not keep us reading until the time for that is over.
+void Worker::ignore(Session& session, std::size_t bytes) {
+  if (bytes > session.frame.payload_left) return connection_ended(session);
+  session.frame.payload_left -= static_cast<std::uint32_t>(bytes);
+}
+
 void Worker::frames_received(Session& session, std::span<const std::uint8_t> bytes) {
+  if (session.has(kDeaf)) return ignore(session, bytes.size());
   const SocketToken token = token_of(session);
   const int descriptor = session.fd;
   pong_owed_ = false;
@@ -124,8 +138,7 @@ void Worker::close_received(Session& session, std::span<const std::uint8_t> payl
   if (session.state == State::acknowledging)
     return attempt_failed(session, {Phase::ack, Cause::peer_close, close.code}, close.reason);
   note_failure(session, {Phase::open, Cause::peer_close, close.code}, close.reason);
-  session.set(kLost);
-  session.set(kDeaf);
+  turn_deaf(session);
   // Echoed as it came; without a code if it had none. Then the peer ends the stream, or we do.
   constexpr std::uint16_t kNone = 1005;
   begin_close(session, close.code == kNone ? std::uint16_t{0} : close.code, {});

@@ -1,5 +1,6 @@
 // What a target under stress does to its users, in virtual time: it stops reading, floods, ends everything at
 // once. Counts stay exact, what is held stays bounded, and nothing spins.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -144,6 +145,34 @@ stages:
   EXPECT_EQ(run.count(Counter::messages_received), run.world().messages_out());
   EXPECT_EQ(run.count(Counter::requests), 5U) << "the reply is found behind the flood";
   EXPECT_EQ(run.count(Counter::failed_requests), 0U);
+}
+
+TEST(Stress, WhoPoursOnAfterItBrokeTheProtocolIsReadForAMegabyteOnly) {
+  constexpr std::uint64_t kBound = 1024 * 1024 + 4 * 64 * 1024;  // and what was under way
+  for (const bool secure : {false, true}) {
+    SCOPED_TRACE(secure);
+    Simulation run{fmt::format(R"(
+name: lied-to
+target: {}://127.0.0.1:80/lies
+connection: {{tls: {{verify: false}}}}
+scenarios:
+  user: {{script: [connect, {{send: {{text: hello}}}}, {{listen: {{}}}}]}}
+stages:
+  - {{name: all, users: 5, over: 1s, for: 4s}}
+)",
+                               secure ? "wss" : "ws"),
+                   {}};
+    if (secure) run.world().speak_tls();
+    run.run();
+    EXPECT_EQ(run.count(Counter::lost), 5U);
+    EXPECT_EQ(run.count(Counter::closed), 5U);
+    EXPECT_GT(run.count(Counter::bytes_received), 5U * 512 * 1024);
+    EXPECT_LT(run.count(Counter::bytes_received), 5 * kBound);
+    EXPECT_LT(samples(run.aggregate().total(), Time::session).max_us(), 200'000)
+        << "left when the bound is reached, not when the time for closing is over";
+    ASSERT_EQ(run.aggregate().failures().size(), 1U);
+    EXPECT_EQ(run.aggregate().failures().front().failure.cause, Cause::reserved_bits);
+  }
 }
 
 constexpr const char* kBoth = R"(

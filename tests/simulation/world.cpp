@@ -304,7 +304,22 @@ void World::message(Connection& c, std::uint8_t first_byte, const std::string& p
   if (c.path == "/graphql")
     for (const std::string& text : answers_(payload)) say(c, text);
   if (c.path == "/echo") reply(c, server_frame(first_byte & (kCompressed | 15), payload));
+  if (c.path == "/lies") lie(c);
   if (c.path == "/deep") reply(c, server_frame(1, nested(payload == "objects" ? R"({"a":)" : "[", 10'000)));
+}
+
+// It breaks the protocol and then pours on, 25 MB a second for two seconds, whatever it is told.
+void World::lie(Connection& c) {
+  constexpr std::int64_t kPause_ns = 10'000'000;
+  constexpr std::size_t kPoured = 256 * 1024;
+  send(c, "\xf1");
+  c.mute = true;
+  for (int i = 1; i <= 200; ++i)
+    at(now_ns_ + i * kPause_ns, [this, descriptor = c.descriptor] {
+      const auto found = connections_.find(descriptor);
+      if (found != connections_.end() && !found->second->gone)
+        send(*found->second, std::string(kPoured, 'x'));
+    });
 }
 
 void World::say(Connection& c, const std::string& text) {

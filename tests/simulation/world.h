@@ -191,6 +191,7 @@ class World {
   void say(Connection& connection, const std::string& text);
   void reply(Connection& connection, const std::string& frame);
   void broadcast();
+  void lie(Connection& connection);
   void send(Connection& connection, const std::string& bytes, bool then_end = false);
   void send_wire(Connection& connection, const std::string& bytes, bool then_end);
   void reset(Connection& connection);
