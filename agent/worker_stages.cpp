@@ -32,11 +32,12 @@ void Worker::follow_timeline() {
     std::int64_t& end = stage_ends_ns_[stage_];
     if (stop_asked_) end = std::min(now_ns_, end);
     const std::int64_t end_ns = end;
-    if (!dropping_ && !start_due(std::min(now_ns_ + 1, end_ns))) {
+    const std::int64_t at_ns = now_ns_;  // to start what is due takes time, in which the stage may end
+    if (!dropping_ && !start_due(std::min(at_ns + 1, end_ns))) {
       more_due_ = true;
       if (!stop_asked_ && (end_ns == kNever || now_ns_ < end_ns + kCatchUp_ns)) return;
     }
-    if (now_ns_ < end_ns) return note_settled();
+    if (at_ns < end_ns) return note_settled();
     dropping_ = !drop_due(end_ns);
     if (dropping_) {
       more_due_ = true;

@@ -108,5 +108,32 @@ stages:
   }
 }
 
+// What comes due while others are started is started too, however the stage ends meanwhile: only who is a
+// whole second late is dropped, or cancelled.
+TEST(Simulation, NobodyIsLeftOutBecauseItsStageEndsWhileOthersAreStarted) {
+  constexpr const char* kPlan = R"(
+name: busy
+target: ws://127.0.0.1:80/echo
+scenarios:
+  visitor: {script: [connect, close]}
+  user: {script: [connect, listen]}
+stages:
+  - {name: up, users: {user: 250}, over: 1s}
+  - {name: busy, arrivals: {visitor: 250/s}, for: 1s}
+  - {name: drain, arrivals: {visitor: 0/s}}
+)";
+  // Two of them are due while one is started, now and then; in the end we are a tenth of a second late.
+  for (const std::int64_t takes_ns : {4'100'000, 4'300'000, 4'700'000}) {
+    SCOPED_TRACE(takes_ns);
+    Simulation run{kPlan, {}};
+    run.world().connect_takes(takes_ns);
+    run.run();
+    EXPECT_EQ(run.count(Counter::arrivals), 250U);
+    EXPECT_EQ(run.count(Counter::dropped_arrivals), 0U);
+    EXPECT_EQ(run.count(Counter::opened), 500U);
+    EXPECT_EQ(run.count(Counter::failed), 0U);
+  }
+}
+
 }  // namespace
 }  // namespace onrush::simulation

@@ -67,6 +67,7 @@ void SimulatedNetwork::tell(const Connection& connection, bool readable, bool wr
 Network::Begun SimulatedNetwork::connect(const Endpoint&, const Endpoint&, SocketToken token,
                                          std::span<const std::uint8_t> first) noexcept {
   connects_ns_.push_back(now_ns());
+  if (world_.connect_takes_ns() > 0) world_.move_to(world_.now_ns() + world_.connect_takes_ns());
   if (const int error = world_.own_limit(); error != 0) return {-error};
   const Connection& made = world_.add(*this, token);
   if (!made.established) return {made.descriptor};

@@ -148,6 +148,9 @@ class World {
   void refuse_upgrades(std::uint32_t count) noexcept { refusals_ = count; }
   /// It closes every connection right after its upgrade, with this payload.
   void close_at_once(std::string payload) { closing_ = std::move(payload); }
+  /// Each attempt takes our own machine so long.
+  void connect_takes(std::int64_t ns) noexcept { connect_takes_ns_ = ns; }
+  [[nodiscard]] std::int64_t connect_takes_ns() const noexcept { return connect_takes_ns_; }
   /// It sends so many messages of so many bytes to everyone on the path, as fast as it can.
   void flood(const std::string& path, std::uint32_t messages, std::size_t bytes);
   /// It sends these bytes to everyone on the path.
@@ -199,6 +202,7 @@ class World {
   std::int64_t now_ns_ = 1'000'000'000;
   std::int64_t frozen_from_ns_ = 0;
   std::int64_t frozen_until_ns_ = 0;
+  std::int64_t connect_takes_ns_ = 0;
   std::size_t room_ = Connection::kUnlimited;  ///< of a new connection
   Random random_;
   Faults faults_;
