@@ -105,26 +105,14 @@ int run_command(const RunArguments& arguments, SignalWatch& signals) {
                arguments.trace, kMostTracedUsers);
     return kExitBadPlan;
   }
-  ResultsFolder folder{arguments.out.empty() ? kResults : arguments.out};
-  if (const auto error = folder.make()) {
-    fmt::print(stderr, "onrush: {}; nothing was started\n", *error);
-    return exit_code(Verdict::refused);
-  }
   Submission submission{.version = ONRUSH_VERSION, .plan = file->text, .agents = arguments.agents};
   submission.plan.trace_users = *traced;
-  std::optional<Embedded> embedded;
-  std::string coordinator = arguments.coordinator;
-  if (coordinator.empty()) {
-    if (submission.agents == 0) submission.agents = agents_for(file->plan);
-    auto made = embed(arguments, submission.agents);
-    if (!made) {
-      fmt::print(stderr, "onrush: {}; nothing was started\n", made.error());
-      return exit_code(Verdict::refused);
-    }
-    embedded.emplace(std::move(*made));
-    coordinator = embedded->coordinator->control_address();
+  const auto prepared = prepare(arguments, submission, [&] { return agents_for(file->plan); });
+  if (!prepared) {
+    fmt::print(stderr, "onrush: {}; nothing was started\n", prepared.error());
+    return exit_code(Verdict::refused);
   }
-  RunClient client{coordinator};
+  RunClient client{prepared->coordinator};
   Watcher watcher{arguments};
   signals.on_signal([&](int count) {
     const bool at_once = count > 1;

@@ -242,27 +242,15 @@ int search_command(const RunArguments& arguments, SignalWatch& signals) {
     fmt::print(stderr, "onrush: {}; nothing was started\n", *wrong);
     return kExitBadPlan;
   }
-  ResultsFolder results{arguments.out.empty() ? kResults : arguments.out};
-  if (const auto error = results.make()) {
-    fmt::print(stderr, "onrush: {}; nothing was started\n", *error);
-    return exit_code(Verdict::refused);
-  }
   Submission submission{.version = ONRUSH_VERSION, .plan = file->text, .agents = arguments.agents};
-  std::optional<Embedded> embedded;
-  std::string coordinator = arguments.coordinator;
-  if (coordinator.empty()) {
-    if (submission.agents == 0) submission.agents = agents_for_all_trials(file->plan);
-    auto made = embed(arguments, submission.agents);
-    if (!made) {
-      fmt::print(stderr, "onrush: {}; nothing was started\n", made.error());
-      return exit_code(Verdict::refused);
-    }
-    embedded.emplace(std::move(*made));
-    coordinator = embedded->coordinator->control_address();
+  const auto prepared = prepare(arguments, submission, [&] { return agents_for_all_trials(file->plan); });
+  if (!prepared) {
+    fmt::print(stderr, "onrush: {}; nothing was started\n", prepared.error());
+    return exit_code(Verdict::refused);
   }
   Interrupt interrupt;
   signals.on_signal([&](int count) { interrupt.on_signal(count); });
-  SearchRun run{arguments, *file, std::move(submission), coordinator};
+  SearchRun run{arguments, *file, std::move(submission), prepared->coordinator};
   std::optional<std::string> error = run.run(interrupt);
   signals.on_signal(nullptr);
   if (!run.folder().empty()) {

@@ -21,8 +21,7 @@ namespace {
 constexpr const char* kHttpDefault = "127.0.0.1:7080";
 constexpr std::chrono::seconds kLastPatience{3};
 
-}  // namespace
-
+// The command's own coordinator. Error: why it cannot start.
 Expected<Embedded, std::string> embed(const RunArguments& arguments, std::uint32_t agents) {
   Coordinator::Settings settings{.listen = "127.0.0.1:0",
                                  .http = arguments.http.empty() ? kHttpDefault : arguments.http,
@@ -42,6 +41,8 @@ Expected<Embedded, std::string> embed(const RunArguments& arguments, std::uint32
   embedded.agents.emplace(std::move(*local));
   return embedded;
 }
+
+}  // namespace
 
 std::optional<std::string> wrong_address(const RunArguments& arguments) {
   for (const auto& [option, text] :
@@ -71,6 +72,21 @@ std::optional<std::string> ResultsFolder::make() {
     error = std::make_error_code(std::errc::not_a_directory);
   if (!error) return std::nullopt;
   return fmt::format("cannot write results to {}: {}", path_.string(), error.message());
+}
+
+Expected<Prepared, std::string> prepare(const RunArguments& arguments, Submission& submission,
+                                        const std::function<std::uint32_t()>& agents_needed) {
+  Prepared prepared;
+  prepared.folder = std::make_unique<ResultsFolder>(arguments.out.empty() ? kResults : arguments.out);
+  if (auto error = prepared.folder->make()) return Unexpected{std::move(*error)};
+  prepared.coordinator = arguments.coordinator;
+  if (!prepared.coordinator.empty()) return prepared;
+  if (submission.agents == 0) submission.agents = agents_needed();
+  auto embedded = embed(arguments, submission.agents);
+  if (!embedded) return Unexpected{embedded.error()};
+  prepared.embedded.emplace(std::move(*embedded));
+  prepared.coordinator = prepared.embedded->coordinator->control_address();
+  return prepared;
 }
 
 std::string free_folder(const std::string& wanted) {

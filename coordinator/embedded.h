@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "coordinator/commands.h"
 #include "coordinator/coordinator.h"
 #include "coordinator/local_agents.h"
+#include "coordinator/run_event.h"
 #include "core/expected.h"
 
 namespace onrush {
@@ -25,9 +27,6 @@ struct Embedded {
   std::unique_ptr<Coordinator> coordinator;
   std::optional<LocalAgents> agents;
 };
-
-/// Error: why it cannot start.
-[[nodiscard]] Expected<Embedded, std::string> embed(const RunArguments& arguments, std::uint32_t agents);
 
 /// What is wrong with an address that was given.
 [[nodiscard]] std::optional<std::string> wrong_address(const RunArguments& arguments);
@@ -52,6 +51,18 @@ class ResultsFolder {
   std::filesystem::path path_;
   bool made_ = false;
 };
+
+/// What a load has to have before it begins. The folder outlives the coordinator, which may write into it.
+struct Prepared {
+  std::unique_ptr<ResultsFolder> folder;
+  std::optional<Embedded> embedded;
+  std::string coordinator;  ///< HOST:PORT, of the embedded one or of the one that was named
+};
+
+/// A folder for results, and a coordinator with local agents unless one was named. How many those are is
+/// asked only if the user does not say, and is put into the submission. Error: why it cannot begin.
+[[nodiscard]] Expected<Prepared, std::string> prepare(const RunArguments& arguments, Submission& submission,
+                                                      const std::function<std::uint32_t()>& agents_needed);
 
 /// `wanted`, or with a number behind it if that is there: two runs of one plan may begin in the same second.
 [[nodiscard]] std::string free_folder(const std::string& wanted);
