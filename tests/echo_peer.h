@@ -5,7 +5,6 @@
 // saw.
 #pragma once
 
-#include <netinet/in.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -13,11 +12,11 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
-#include <stdexcept>
 #include <string>
 #include <thread>
 
 #include "core/handshake.h"
+#include "tests/listening_socket.h"
 
 namespace onrush {
 
@@ -25,16 +24,9 @@ class EchoPeer {
  public:
   /// `greeting`: frames that it sends with each 101.
   explicit EchoPeer(std::string greeting = {}) : greeting_{std::move(greeting)} {
-    listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t length = sizeof address;
-    if (listener_ < 0 || bind(listener_, reinterpret_cast<sockaddr*>(&address), length) != 0 ||
-        listen(listener_, 1024) != 0 ||
-        getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &length) != 0)
-      throw std::runtime_error{"no listening socket"};
-    port_ = ntohs(address.sin_port);
+    const ListeningSocket listening = listen_on_loopback();
+    listener_ = listening.descriptor;
+    port_ = listening.port;
     epoll_ = epoll_create1(EPOLL_CLOEXEC);
     watch(listener_);
     thread_ = std::thread{[this] { serve(); }};

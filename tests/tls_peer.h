@@ -4,7 +4,6 @@
 // Always: stops and joins when it goes out of scope.
 #pragma once
 
-#include <netinet/in.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <poll.h>
@@ -16,13 +15,13 @@
 #include <functional>
 #include <list>
 #include <mutex>
-#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "core/handshake.h"
 #include "tests/certificates.h"
+#include "tests/listening_socket.h"
 
 namespace onrush {
 
@@ -136,16 +135,9 @@ class TlsPeer {
       SSL_CTX_set_session_id_context(context_, reinterpret_cast<const unsigned char*>("t"), 1);
       if (wish_.prepare) wish_.prepare(context_);
     }
-    listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t length = sizeof address;
-    if (listener_ < 0 || bind(listener_, reinterpret_cast<sockaddr*>(&address), length) != 0 ||
-        listen(listener_, 1024) != 0 ||
-        getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &length) != 0)
-      throw std::runtime_error{"no listening socket"};
-    port_ = ntohs(address.sin_port);
+    const ListeningSocket listening = listen_on_loopback();
+    listener_ = listening.descriptor;
+    port_ = listening.port;
     acceptor_ = std::thread{[this] { accept_all(); }};
   }
   ~TlsPeer() {

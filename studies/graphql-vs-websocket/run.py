@@ -3,8 +3,8 @@
 
     studies/graphql-vs-websocket/run.py [--low 1000] [--high 10000] [--shorten N] [--out DIR]
 
-Runs plans/websocket-rtt.yaml against ws-node and plans/graphql-rtt.yaml against graphql-node, one after the other, each in
-a network namespace of its own if we are root. Prints the study's columns by stage and writes them second by second,
+Runs plans/websocket-rtt.yaml against ws-node and plans/graphql-rtt.yaml against graphql-node, one after the other, each
+in a network namespace of its own if we are root. Prints the study's columns by stage and writes them second by second,
 both servers on one time axis, to DIR/seconds.csv. Exits with the worse of the two runs' codes.
 """
 
@@ -13,7 +13,7 @@ import csv
 import json
 import os
 import re
-import select
+import selectors
 import shutil
 import signal
 import subprocess
@@ -93,7 +93,10 @@ def start(target, port):
     build, command = (re.search(rf"^  {key}: (.*)$", entry, re.MULTILINE)[1] for key in ("build", "start"))
     subprocess.run(build, shell=True, cwd=ROOT, check=True)
     server = subprocess.Popen(command.format(port=port).split(), cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    if not select.select([server.stdout], [], [], 30)[0] or not server.stdout.readline().startswith("listening on"):
+    with selectors.DefaultSelector() as stdout:
+        stdout.register(server.stdout, selectors.EVENT_READ)
+        listens = stdout.select(30) and server.stdout.readline().startswith("listening on")
+    if not listens:
         server.kill()
         raise SystemExit(f"{target} does not listen on {port}")
     return server

@@ -3,7 +3,8 @@
 
     tests/benchmark/feed_memory.py [--bin build/release/bin] [--rows 1000000] [--agents 2]
 
-Each is a process of its own; the peak is the kernel's (VmHWM), above that of the same run with a feed of a hundred rows.
+Each is a process of its own; the peak is the kernel's (VmHWM), above that of the same run with a feed of a hundred
+rows.
 """
 
 import argparse
@@ -75,7 +76,8 @@ def measure(binaries, rows, agents):
                 started.append(Started(folder, f"agent-{i + 1}", binaries / "onrush-agent", "--coordinator", control,
                                        "--name", f"agent-{i + 1}"))
                 started[-1].word("attached to ")
-            run = Started(folder, "run", binaries / "onrush", "run", "plan.yaml", "--coordinator", control, "--out", "out")
+            run = Started(folder, "run", binaries / "onrush", "run", "plan.yaml", "--coordinator", control,
+                          "--out", "out")
             started.append(run)
             peaks = {}
             while run.process.poll() is None:

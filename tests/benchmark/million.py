@@ -10,6 +10,7 @@ Needs root, for the network namespace that it runs in and the few settings that 
 is target-floor. Exit code 0 only if every line of the table at the end holds. Standard library only.
 """
 
+import contextlib
 import csv
 import json
 import os
@@ -23,7 +24,7 @@ from pathlib import Path
 
 import million_report
 import private_network
-import processes
+from harness import process_facts
 from harness.network import tcp_sockets
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -59,13 +60,21 @@ def get(url):
         return answer.read()
 
 
+def cpu_s_of_living(pids):
+    total = 0
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            total += process_facts.cpu_s(pid)
+    return total
+
+
 class Watch:
     """Samples both sides every second, on a thread of its own."""
 
     def __init__(self, target, onrush):
         self.target, self.onrush = target, onrush
         self.samples = []
-        self.target_pids = processes.children_of(target.pid)
+        self.target_pids = process_facts.children_of(target.pid)
         self.agent_pids = []
         self.private = None  # bytes of each side's processes, once in the middle of the idle stage
         self._ended = threading.Event()
@@ -86,25 +95,25 @@ class Watch:
         live = json.loads(get(f"http://{HTTP}/api/run"))["run"]
         # Looked up once: the walk through all threads of a hundred processes is felt by them.
         if not self.agent_pids:
-            self.agent_pids = processes.children_of(self.onrush.pid)[1:]
+            self.agent_pids = process_facts.children_of(self.onrush.pid)[1:]
         return {
             "at_s": time.monotonic(),
             "stage": live["stage"],
             "open": live["open"],
             "failed": live["failed"],
             "target_open": floor["connections"],
-            "target_cpu_s": sum(map(processes.cpu_s, self.target_pids)),
-            "agents_cpu_s": sum(map(processes.cpu_s, self.agent_pids)),
-            "coordinator_cpu_s": processes.cpu_s(self.onrush.pid),
+            "target_cpu_s": cpu_s_of_living(self.target_pids),
+            "agents_cpu_s": cpu_s_of_living(self.agent_pids),
+            "coordinator_cpu_s": process_facts.cpu_s(self.onrush.pid),
             "time_wait": tcp_sockets()[1],
         }
 
     def measure_private(self):
         return {
-            "agents": [processes.private_bytes(pid) for pid in self.agent_pids],
-            "coordinator": processes.private_bytes(self.onrush.pid),
-            "target": [processes.private_bytes(pid) for pid in self.target_pids],
-            "kernel": processes.meminfo()["Slab"],
+            "agents": [process_facts.private_bytes(pid) for pid in self.agent_pids],
+            "coordinator": process_facts.private_bytes(self.onrush.pid),
+            "target": [process_facts.private_bytes(pid) for pid in self.target_pids],
+            "kernel": process_facts.meminfo()["Slab"],
         }
 
     def end(self):
@@ -134,7 +143,7 @@ def main():
     # one for each message costs a fifth of the CPU.
     os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
     shutil.rmtree(RESULTS, ignore_errors=True)
-    before = processes.meminfo()["Slab"]
+    before = process_facts.meminfo()["Slab"]
     target, workers = start_target()
     try:
         command = [BIN / "onrush", "run", PLAN, "--set", f"users={USERS}", "--set",
@@ -143,7 +152,7 @@ def main():
         onrush = subprocess.Popen(command, cwd=ROOT)
         watch = Watch(target, onrush)
         try:
-            code = processes.wait_out(onrush)
+            code = private_network.wait_out(onrush)
         finally:
             watch.end()
         time.sleep(1)  # the target hears of the last resets

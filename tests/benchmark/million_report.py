@@ -107,7 +107,8 @@ def checks(outcome):
            outcome["left"]["messages_out"] == counts["messages_received"])
     yield "connections left at the target", count(outcome["left"]["connections"]), outcome["left"]["connections"] == 0
     yield "sockets left in TIME_WAIT", count(outcome["time_wait"]), outcome["time_wait"] < MOST_TIME_WAIT
-    yield ("coordinator's CPU while idle", "not seen" if coordinator is None else f"{100 * coordinator:.1f} % of a core",
+    yield ("coordinator's CPU while idle",
+           "not seen" if coordinator is None else f"{100 * coordinator:.1f} % of a core",
            coordinator is not None and coordinator < CPU_OF_COORDINATOR)
     yield ("seconds not VALID, each with its cause", count(len(summary["suspect_seconds"])), not unexplained)
     yield "verdict", summary["verdict"], summary["verdict"] == "passed"

@@ -11,8 +11,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import processes
-
 _LEVEL = "ONRUSH_NETWORK_LEVEL"
 
 
@@ -46,6 +44,15 @@ def raised(settings):
             write_setting(name, value)
 
 
+def wait_out(child):
+    """The child's exit code. The terminal's Ctrl-C reaches it as it reaches us: it ends in order, and then we do."""
+    while True:
+        try:
+            return child.wait()
+        except KeyboardInterrupt:
+            continue
+
+
 def is_inside():
     return os.environ.get(_LEVEL) == "2"
 
@@ -58,7 +65,7 @@ def run_again_inside(connections):
         entries = 1 << max(8 * connections - 1, 1 << 16).bit_length()
         write_setting("net.ipv4.tcp_child_ehash_entries", min(entries, 1 << 24))
     environment = dict(os.environ, **{_LEVEL: str(level + 1)})
-    return processes.wait_out(subprocess.Popen(["unshare", "--net", sys.executable, *sys.argv], env=environment))
+    return wait_out(subprocess.Popen(["unshare", "--net", sys.executable, *sys.argv], env=environment))
 
 
 def prepare(settings):

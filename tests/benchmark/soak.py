@@ -3,10 +3,10 @@
 
     tests/benchmark/soak.py BIN [--minutes 10] [--users 5000] [--out DIR]
 
-A coordinator, an agent of two workers and a target (target-floor if it is built, else target-beast) on this machine. Half
-of the users are people whose sessions end and begin again, half are sessions that arrive. Once a second the private
-memory and the descriptors of agent and coordinator are read. After the first fifth, which warms up, the mean of the
-last third is held against that of the first. Exit code 0 only if all of it holds. Standard library only.
+A coordinator, an agent of two workers and a target (target-floor if it is built, else target-beast) on this machine.
+Half of the users are people whose sessions end and begin again, half are sessions that arrive. Once a second the
+private memory and the descriptors of agent and coordinator are read. After the first fifth, which warms up, the mean of
+the last third is held against that of the first. Exit code 0 only if all of it holds. Standard library only.
 """
 
 import argparse
@@ -27,8 +27,14 @@ scenarios:
   person:
     script:
       - connect: {{timeout: 10s}}
-      - repeat: {{times: 4, do: [{{request: {{text: "hello ${{user}} ${{sequence}}", reply: {{text: "hello ${{user}} ${{sequence}}"}}, timeout: 20s}}}},
-                               {{think: {{exponential: {think}}}}}]}}
+      - repeat:
+          times: 4
+          do:
+            - request:
+                text: "hello ${{user}} ${{sequence}}"
+                reply: {{text: "hello ${{user}} ${{sequence}}"}}
+                timeout: 20s
+            - think: {{exponential: {think}}}
       - close
   visitor:
     script:
@@ -81,7 +87,8 @@ class Curve:
         self.most = max(values) / unit
 
     def row(self):
-        return f"{self.name:32} {self.first:12,.1f} {self.last:12,.1f} {self.last - self.first:+10,.1f} {self.most:12,.1f}"
+        grown = self.last - self.first
+        return f"{self.name:32} {self.first:12,.1f} {self.last:12,.1f} {grown:+10,.1f} {self.most:12,.1f}"
 
 
 def watch(run, processes, until_s):
@@ -116,7 +123,8 @@ def judge(found, seen, curves):
          f"the target sent {seen['messages_out']} messages, we received {counts['messages_received']}")
     for curve, bound in curves:
         must(curve.last - curve.first <= bound,
-             f"{curve.name}: {curve.last - curve.first:+,.2f} between the first and the last third, more than {bound:,.2f}")
+             f"{curve.name}: {curve.last - curve.first:+,.2f} between the first and the last third, "
+             f"more than {bound:,.2f}")
     return wrong
 
 
@@ -167,7 +175,8 @@ def report(options, kind, rows, found, seen, code):
         print(curve.row())
     seconds = len(rows) - 1
     for place, name in enumerate(("agent", "coordinator")):
-        print(f"{name + ', CPU of one core, %':32} {100 * (rows[-1][place][2] - rows[0][place][2]) / max(seconds, 1):12,.1f}")
+        spent_s = rows[-1][place][2] - rows[0][place][2]
+        print(f"{name + ', CPU of one core, %':32} {100 * spent_s / max(seconds, 1):12,.1f}")
     for name in ("attempted", "opened", "failed", "lost", "closed", "messages_sent", "messages_received"):
         print(f"{name:32} {counts[name]:12,}")
     print(f"{'target: messages in, out':32} {seen['messages_in']:12,} {seen['messages_out']:12,}")

@@ -14,7 +14,9 @@ NAMES = {"target.test": "127.0.0.1"}  # what only the proxy can look up
 
 
 class ConnectProxy(ThreadedServer):
-    def __init__(self, user=None, password=None, greeting=b"HTTP/1.1 200 Connection established\r\nVia: 1.1 test\r\n\r\n"):
+    GREETING = b"HTTP/1.1 200 Connection established\r\nVia: 1.1 test\r\n\r\n"
+
+    def __init__(self, user=None, password=None, greeting=GREETING):
         super().__init__()
         self.wanted = user and "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
         self.greeting = greeting
@@ -37,8 +39,8 @@ class ConnectProxy(ThreadedServer):
             if fields.get("Proxy-Authorization") != self.wanted:
                 self.refused += 1
                 # It closes as soon as it has read this.
-                client.sendall(b"HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic realm=\"x\"\r\n"
-                               b"Content-Length: 9\r\n\r\nwho's it?")
+                client.sendall(b"HTTP/1.1 407 Proxy Authentication Required\r\n"
+                               b"Proxy-Authenticate: Basic realm=\"x\"\r\nContent-Length: 9\r\n\r\nwho's it?")
                 return
             self.asked.append(authority)
             host, port = authority.rsplit(":", 1)

@@ -5,7 +5,8 @@
         server.end_all(reset=True)
 
 What a text message asks for: `flood` (as many small messages on this connection as it takes, until `calm` comes),
-`deaf N` (nothing more is read from it for N seconds), `pings N` (deaf, and it gets as many pings as it takes). Any other message of less than 1000 bytes comes back.
+`deaf N` (nothing more is read from it for N seconds), `pings N` (deaf, and it gets as many pings as it takes). Any
+other message of less than 1000 bytes comes back.
 """
 
 import base64
@@ -170,7 +171,8 @@ class RoughServer:
             if not end:
                 return True
             peer.path = head.split(b" ")[1].decode()
-            key = [line for line in head.split(b"\r\n") if line.lower().startswith(b"sec-websocket-key:")][0][18:].strip()
+            [key] = [line[18:].strip() for line in head.split(b"\r\n")
+                     if line.lower().startswith(b"sec-websocket-key:")]
             accept = base64.b64encode(hashlib.sha1(key + GUID).digest())
             peer.outbox += (b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                             b"Sec-WebSocket-Accept: " + accept + b"\r\n\r\n")

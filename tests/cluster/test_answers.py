@@ -35,7 +35,8 @@ def run(tmp_path, server, path, timeout="2s", users=3, length="300ms"):
                                     "308 Permanent Redirect"])
 def test_P005_a_redirect_is_shown_and_never_followed(status, tmp_path):
     with ScriptedServer({"/ws2": [HOLD]}) as elsewhere, ScriptedServer({}) as server:
-        places = [f"ws://127.0.0.1:{elsewhere.port}/ws2", f"http://127.0.0.1:{elsewhere.port}/ws2", "/ws2", "/loop", None]
+        places = [f"ws://127.0.0.1:{elsewhere.port}/ws2", f"http://127.0.0.1:{elsewhere.port}/ws2", "/ws2", "/loop",
+                  None]
         if status != "302 Found":
             places = places[:1]
         for place in places:

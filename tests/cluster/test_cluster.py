@@ -6,7 +6,7 @@ import time
 import urllib.request
 
 import pytest
-from onrush_cluster import BIN, Cluster, Process, assert_accounts_balance, run_embedded, summary, write_plan
+from onrush_cluster import BIN, Process, assert_accounts_balance, run_embedded, summary, write_plan
 from onrush_testing import start_target
 
 HOLD = """
@@ -29,12 +29,6 @@ stages:
 def target():
     with start_target("beast") as server:
         yield server
-
-
-@pytest.fixture
-def cluster(tmp_path):
-    with Cluster(tmp_path) as made:
-        yield made
 
 
 def hold_plan(folder, target, users=300, hold="6s", extra=""):

@@ -1,5 +1,5 @@
 # ctest: timeout=120
-"""Data feeds over real processes: each row is one user's, large files travel, what is wrong is said before the start."""
+"""Data feeds over real processes: each row is one user's, large files travel, what is wrong is said before a start."""
 
 import re
 import subprocess
@@ -84,7 +84,8 @@ def test_p091_p059_empty_and_missing_files_are_told_before_anything_starts(tmp_p
 
 
 def test_p061_a_csv_of_20_mb_travels_to_a_coordinator_and_its_agents(tmp_path):
-    (tmp_path / "accounts.csv").write_text("user,token\n" + "".join(f"u{i:07},{'x' * 180}-{i:07}\n" for i in range(105_000)))
+    rows = "".join(f"u{i:07},{'x' * 180}-{i:07}\n" for i in range(105_000))
+    (tmp_path / "accounts.csv").write_text("user,token\n" + rows)
     assert (tmp_path / "accounts.csv").stat().st_size > 20_000_000
     with UpgradeServer() as server, Cluster(tmp_path) as cluster:
         for name in ("one", "two"):

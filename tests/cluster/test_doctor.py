@@ -11,7 +11,8 @@ import time
 
 import pytest
 from onrush_cluster import BIN, ROOT, Cluster, Process, run_embedded, summary, write_plan
-from onrush_testing import start_target
+from onrush_testing import eventually, start_target
+from process_facts import cpu_s
 
 PLAN = ROOT / "plans/c1000k.yaml"
 
@@ -65,7 +66,8 @@ def test_all_agents_that_are_attached_are_in_one_table(tmp_path):
     with Cluster(tmp_path) as cluster:
         cluster.agent("load-1")
         cluster.agent("load-2")
-        code, printed, said = doctor(PLAN, "--set", "users=1000", "--set", "rate=100/s", "--coordinator", cluster.control)
+        code, printed, said = doctor(PLAN, "--set", "users=1000", "--set", "rate=100/s",
+                                     "--coordinator", cluster.control)
         assert (code, said) == (0, "")
         assert "can run with 2 agents on 1 host" in printed and "1,001 connections" in printed
         code, printed, said = doctor(PLAN, "--coordinator", cluster.control, "--agents", "3")
@@ -98,7 +100,8 @@ def test_the_script_is_clean_and_mends_what_the_table_names(tmp_path):
         "$DOCTOR" doctor "$PLAN" --set users=2000 --set rate=4000/s --agents 1 --script >again.sh
     """
     env = {**os.environ, "DOCTOR": str(BIN / "onrush"), "PLAN": str(PLAN), "ONRUSH_ETC": str(tmp_path / "etc")}
-    done = subprocess.run([*words, "sh", "-c", story], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([*words, "sh", "-c", story], cwd=tmp_path, env=env, capture_output=True, text=True,
+                          timeout=60)
     assert done.returncode == 0, done.stderr
     before, after = (tmp_path / "before.txt").read_text(), (tmp_path / "after.txt").read_text()
     named = set(re.findall(r"^  (.+?)  .*  warning", before, re.MULTILINE))
@@ -126,7 +129,8 @@ def test_a_runs_report_names_each_warning_of_a_host_once(tmp_path):
         "$ONRUSH" run "$PLAN" --agents 3 --http 127.0.0.1:0 --out results
     """
     env = {**os.environ, "ONRUSH": str(BIN / "onrush"), "PLAN": str(plan)}
-    done = subprocess.run([*words, "sh", "-c", story], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([*words, "sh", "-c", story], cwd=tmp_path, env=env, capture_output=True, text=True,
+                          timeout=60)
     assert done.returncode == 99, done.stderr
     warnings = summary(tmp_path / "results")["warnings"]
     for about in ("accept backlog", "sockets in TIME_WAIT"):
@@ -164,11 +168,6 @@ thresholds:
 """
 
 
-def cpu_s(pid):
-    fields = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 def test_P055_descriptors_that_run_out_in_mid_run_are_our_fault_and_make_it_invalid(tmp_path):
     with start_target("beast") as target, Cluster(tmp_path) as cluster:
         agent = cluster.agent("load-1")
@@ -194,7 +193,8 @@ def test_P055_descriptors_that_run_out_in_mid_run_are_our_fault_and_make_it_inva
 
 
 @pytest.mark.parametrize("taken, users, code", [(300, 20, 0), (6000, 5, 6)])
-def test_P052_ports_that_others_hold_are_passed_over_and_counted_and_too_many_are_our_fault(tmp_path, taken, users, code):
+def test_P052_ports_that_others_hold_are_passed_over_and_counted_and_too_many_are_our_fault(tmp_path, taken, users,
+                                                                                            code):
     address, first = "127.9.9.9", 1024
     held = []
     with start_target("beast") as target, Cluster(tmp_path) as cluster:
@@ -237,9 +237,7 @@ def test_a_run_that_nears_the_end_of_memory_closes_in_order_and_says_so(tmp_path
             run = Process(folder, "run", BIN / "onrush", "run", plan, "--http", "127.0.0.1:0", "--out",
                           folder / "results", "--memory-reserve", memory_left() - margin)
             try:
-                deadline = time.monotonic() + 20
-                while target.stats()["connections"] < 100 and run.process.poll() is None and time.monotonic() < deadline:
-                    time.sleep(0.1)
+                eventually(lambda: target.stats()["connections"] >= 100 or run.process.poll() is not None, 20)
                 hog = b"x" * appetite if run.process.poll() is None else b""
                 began = time.monotonic()
                 code = run.wait(60)

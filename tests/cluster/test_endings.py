@@ -15,12 +15,6 @@ from rough_server import RoughServer
 MIB = 1 << 20
 
 
-@pytest.fixture
-def cluster(tmp_path):
-    with Cluster(tmp_path) as made:
-        yield made
-
-
 CROWD = """
 name: crowd
 target: ws://127.0.0.1:{port}/
@@ -163,7 +157,11 @@ BOTH = """
 name: both
 target: ws://127.0.0.1:{port}/echo
 scenarios:
-  pinger: {{script: [connect, {{repeat: {{times: 15, every: 200ms, do: [{{request: {{text: "x ${{sequence}}", reply: any}}}}]}}}}, listen: {{}}]}}
+  pinger:
+    script:
+      - connect
+      - repeat: {{times: 15, every: 200ms, do: [{{request: {{text: "x ${{sequence}}", reply: any}}}}]}}
+      - listen
   visitor: {{script: [connect, {{request: {{bytes: 300, reply: any}}}}, {{think: 300ms}}, drop]}}
 stages:
   - {{name: setup, users: {{pinger: 41}}, over: 1s}}
@@ -185,7 +183,8 @@ def test_two_workers_of_one_agent_count_what_two_agents_of_one_worker_count(tmp_
             found = summary(run.results)
         assert_accounts_balance(found)
         assert found["counts"]["failed"] == found["counts"]["lost"] == 0, found["failures"]
-        counted = ("attempted", "opened", "closed", "arrivals", "dropped_arrivals", "messages_sent", "messages_received")
+        counted = ("attempted", "opened", "closed", "arrivals", "dropped_arrivals", "messages_sent",
+                   "messages_received")
         told.append([{key: part["counts"][key] for key in counted} for part in [found] + found["scenarios"]] +
                     [part["counts"]["attempted"] for part in found["stages"]])
     assert told[0] == told[1]

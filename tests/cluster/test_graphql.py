@@ -100,9 +100,9 @@ def test_a_server_that_takes_the_subprotocol_and_never_acknowledges_is_given_up(
 @pytest.mark.parametrize("shortened", [20])
 def test_the_study_runs_both_plans_and_prints_their_columns(shortened, tmp_path):
     out = tmp_path / "study"
-    study = subprocess.run([sys.executable, ROOT / "studies/graphql-vs-websocket/run.py", "--low", "20", "--high", "100",
-                            "--shorten", str(shortened), "--out", out], capture_output=True, text=True, timeout=120,
-                           env={**os.environ, "ONRUSH_BIN": str(BIN)})
+    study = subprocess.run([sys.executable, ROOT / "studies/graphql-vs-websocket/run.py", "--low", "20",
+                            "--high", "100", "--shorten", str(shortened), "--out", out], capture_output=True,
+                           text=True, timeout=120, env={**os.environ, "ONRUSH_BIN": str(BIN)})
     assert study.returncode == 0, study.stdout + study.stderr
     with open(out / "seconds.csv", newline="") as table:
         seconds = list(csv.DictReader(table))

@@ -16,7 +16,9 @@ scenarios:
   user:
     script:
       - connect: {{timeout: 1s}}
-      - repeat: {{times: 3, do: [{{request: {{text: "hello ${{user}} ${{sequence}}", reply: {{text: "hello ${{user}} ${{sequence}}"}}}}}}]}}
+      - repeat:
+          times: 3
+          do: [request: {{text: "hello ${{user}} ${{sequence}}", reply: {{text: "hello ${{user}} ${{sequence}}"}}}}]
       - think: 10s
 stages: [{{name: all, users: 20, over: 100ms, for: 1200ms}}]
 """
@@ -58,7 +60,8 @@ def test_a_wrong_password_is_407_with_its_remedy(tmp_path):
         process, found = run(tmp_path, f"127.0.0.1:{target.port}", f"http://q:wrong@127.0.0.1:{proxy.port}")
         assert process.process.returncode == 99
         [failure] = found["failures"]
-        assert (failure["phase"], failure["cause"], failure["count"]) == ("proxy", "407 Proxy Authentication Required", 20)
+        told = (failure["phase"], failure["cause"], failure["count"])
+        assert told == ("proxy", "407 Proxy Authentication Required", 20)
         assert failure["sample"] == "HTTP/1.1 407 Proxy Authentication Required: who's it?"
         assert failure["remedy"] == "are user and password right?"
         assert proxy.refused == 20 and target.stats()["messages_in"] == 0

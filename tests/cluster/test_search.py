@@ -16,7 +16,9 @@ scenarios:
   visitor:
     script:
       - connect
-      - repeat: {{every: 1s, do: [{{request: {{text: "${{user}} ${{sequence}}", reply: {{text: "${{user}} ${{sequence}}"}}}}}}]}}
+      - repeat:
+          every: 1s
+          do: [request: {{text: "${{user}} ${{sequence}}", reply: {{text: "${{user}} ${{sequence}}"}}}}]
 search:
   raise: users
   from: {start}
@@ -91,8 +93,8 @@ def test_the_time_for_the_search_is_kept(tmp_path):
 def test_a_search_that_is_interrupted_leaves_what_it_has_found(tmp_path):
     with start_target("beast") as target:
         out = tmp_path / "found"
-        process = Process(tmp_path, "search", BIN / "onrush", "search", plan(tmp_path, target.port, start=10, limit="1s"),
-                          "--http", "127.0.0.1:0", "--out", out)
+        slow = plan(tmp_path, target.port, start=10, limit="1s")
+        process = Process(tmp_path, "search", BIN / "onrush", "search", slow, "--http", "127.0.0.1:0", "--out", out)
         process.wait_for("trial 1 ", 30)
         time.sleep(1.5)
         process.signal(signal.SIGINT)
@@ -121,8 +123,8 @@ def test_a_server_that_keeps_everything_is_said_to_by_the_agents_of_a_cluster(tm
 def test_a_load_that_the_generator_cannot_bring_is_its_own_limit(tmp_path):
     with start_target("beast") as target:
         knee = plan(tmp_path, target.port, start=300, top=600, step="50%", limit="1s")
-        process = Process(tmp_path, "search", "sh", "-c", 'ulimit -n 600; exec "$0" "$@"', BIN / "onrush", "search", knee,
-                          "--agents", "1", "--http", "127.0.0.1:0", "--out", tmp_path / "found")
+        process = Process(tmp_path, "search", "sh", "-c", 'ulimit -n 600; exec "$0" "$@"', BIN / "onrush", "search",
+                          knee, "--agents", "1", "--http", "127.0.0.1:0", "--out", tmp_path / "found")
         try:
             assert process.wait(100) == 6, process.said() + process.printed()
         finally:
@@ -139,4 +141,5 @@ def test_a_plan_without_search_is_refused(tmp_path):
                                    "stages: [{name: s, users: 1, for: 1s}]\n")
     process, found = search(tmp_path, refused)
     assert process.process.returncode == 2 and found is None
-    assert process.said() == f"onrush: {refused} has no 'search', which says what to raise and what to keep; nothing was started\n"
+    assert process.said() == (f"onrush: {refused} has no 'search', which says what to raise and what to keep; "
+                              "nothing was started\n")

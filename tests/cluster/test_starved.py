@@ -17,7 +17,11 @@ ARRIVALS = """
 name: starved
 target: ws://127.0.0.1:{port}/echo
 scenarios:
-  visitor: {{script: [connect: {{timeout: 5s}}, {{request: {{text: hello, reply: any, timeout: 5s}}}}, {{close: {{code: 1000}}}}]}}
+  visitor:
+    script:
+      - connect: {{timeout: 5s}}
+      - request: {{text: hello, reply: any, timeout: 5s}}
+      - close: {{code: 1000}}
 stages:
   - {{name: steady, arrivals: 1500/s, for: 6s}}
   - {{name: drain, arrivals: 0/s}}

@@ -6,18 +6,11 @@ Counts stay exact, memory bounded, and the other users keep their latency."""
 import signal
 import time
 
-import pytest
-from onrush_cluster import Cluster, assert_accounts_balance, summary, until, write_plan
+from onrush_cluster import assert_accounts_balance, summary, until, write_plan
 from process_facts import MemoryWatch
 from rough_server import RoughServer
 
 MIB = 1 << 20
-
-
-@pytest.fixture
-def cluster(tmp_path):
-    with Cluster(tmp_path) as made:
-        yield made
 
 
 DEAF = """
@@ -33,7 +26,7 @@ scenarios:
   pinger:
     script:
       - connect
-      - repeat: {{every: 100ms, do: [{{request: {{text: "ping ${{sequence}}", reply: {{text: "ping ${{sequence}}"}}}}}}]}}
+      - repeat: {{every: 100ms, do: [request: {{text: "ping ${{sequence}}", reply: {{text: "ping ${{sequence}}"}}}}]}}
 stages:
   - {{name: setup, users: {{sender: 10, pinger: 20}}, over: 500ms, for: 14s}}
   - {{name: down, users: {{sender: 0, pinger: 0}}, rate: 100/s}}
@@ -69,7 +62,7 @@ scenarios:
   pinger:
     script:
       - connect
-      - repeat: {{every: 100ms, do: [{{request: {{text: "ping ${{sequence}}", reply: {{text: "ping ${{sequence}}"}}}}}}]}}
+      - repeat: {{every: 100ms, do: [request: {{text: "ping ${{sequence}}", reply: {{text: "ping ${{sequence}}"}}}}]}}
   flooded: {{script: [connect, send: {{text: flood}}, think: 4s, send: {{text: calm}}, listen: {{}}]}}
 stages:
   - {{name: setup, users: {{pinger: 40}}, over: 500ms, for: 500ms}}
@@ -104,7 +97,12 @@ PINGED = """
 name: pinged
 target: ws://127.0.0.1:{port}/
 scenarios:
-  user: {{script: [connect, send: {{text: pings 3}}, think: 4s, {{request: {{text: still here, reply: {{text: still here}}, timeout: 20s}}}}]}}
+  user:
+    script:
+      - connect
+      - send: {{text: pings 3}}
+      - think: 4s
+      - request: {{text: still here, reply: {{text: still here}}, timeout: 20s}}
 stages:
   - {{name: setup, users: 5, over: 100ms, for: 6s}}
 """

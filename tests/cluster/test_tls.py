@@ -18,7 +18,9 @@ scenarios:
   talker:
     script:
       - connect
-      - repeat: {{times: 3, do: [{{request: {{text: "${{user}} ${{sequence}}", reply: {{text: "${{user}} ${{sequence}}"}}}}}}]}}
+      - repeat:
+          times: 3
+          do: [request: {{text: "${{user}} ${{sequence}}", reply: {{text: "${{user}} ${{sequence}}"}}}}]
       - close
       - connect
       - request: {{bytes: 100_000}}
@@ -44,8 +46,8 @@ def certificates(tmp_path_factory):
     for name in ("server", "client"):
         openssl(folder, "req", *key, "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", f"/CN={name}")
         (folder / "extensions").write_text("subjectAltName = IP:127.0.0.1\n")
-        openssl(folder, "x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-out", f"{name}.pem",
-                "-days", "1", "-extfile", "extensions")
+        openssl(folder, "x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key",
+                "-out", f"{name}.pem", "-days", "1", "-extfile", "extensions")
     return folder
 
 

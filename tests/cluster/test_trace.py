@@ -77,6 +77,7 @@ def test_nobody_is_followed_unasked(tmp_path):
 
 @pytest.mark.parametrize("text", ["3", "users=", "users=0", "users=1001", "users=x", "user=3", "users=-1"])
 def test_P071_a_wrong_trace_is_exit_2_and_starts_nothing(text, tmp_path):
-    process = Process(tmp_path, "run", BIN / "onrush", "run", write_plan(tmp_path, PLAN.format(port=1, path="/")), "--trace", text)
+    plan = write_plan(tmp_path, PLAN.format(port=1, path="/"))
+    process = Process(tmp_path, "run", BIN / "onrush", "run", plan, "--trace", text)
     assert process.wait(20) == 2
     assert "write users=N, N from 1 to 1000" in process.said()

@@ -5,7 +5,8 @@ import threading
 
 
 class ThreadedServer:
-    """Subclasses say in `_serve(sock)` what becomes of a connection; it ends by itself, or soon after `_over` is set."""
+    """Subclasses say in `_serve(sock)` what becomes of a connection; it ends by itself, or soon after `_over` is
+    set."""
 
     def __init__(self, address="127.0.0.1", port=0):
         family = socket.AF_INET6 if ":" in address else socket.AF_INET

@@ -1,5 +1,5 @@
 # ctest: timeout=300
-"""The ways into the checkout keep their word: setup is quiet when there is nothing to do, help tells of every target."""
+"""The ways into the checkout keep their word: setup is quiet when there is nothing to do, help tells of all targets."""
 
 import pathlib
 import re

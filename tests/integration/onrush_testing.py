@@ -11,7 +11,7 @@ import json
 import os
 import pathlib
 import re
-import select
+import selectors
 import signal
 import socket
 import subprocess
@@ -80,12 +80,14 @@ class Server:
         self._errors.close()
 
     def _port_announced(self, deadline):
-        while select.select([self.process.stdout], [], [], max(0, deadline - time.monotonic()))[0]:
-            line = self.process.stdout.readline()
-            if line.startswith("listening on "):
-                return int(line.removeprefix("listening on "))
-            if not line:
-                break
+        with selectors.DefaultSelector() as stdout:
+            stdout.register(self.process.stdout, selectors.EVENT_READ)
+            while stdout.select(max(0, deadline - time.monotonic())):
+                line = self.process.stdout.readline()
+                if line.startswith("listening on "):
+                    return int(line.removeprefix("listening on "))
+                if not line:
+                    break
         self.process.kill()
         self.process.wait()
         raise RuntimeError(f"{self.process.args} does not listen: {self.errors()}")
@@ -99,8 +101,9 @@ def target_command(name):
     first if it is not."""
     if name not in NODE_TARGETS:
         return [program(f"target-{name}")]
-    entry = re.search(rf"^- name: {name}\n((?:  .*\n)+)", (CHECKOUT / "target-servers/targets.yaml").read_text(), re.MULTILINE)
-    build, start = (re.search(rf"^  {key}: (.*)$", entry.group(1), re.MULTILINE).group(1) for key in ("build", "start"))
+    entries = (CHECKOUT / "target-servers/targets.yaml").read_text()
+    entry = re.search(rf"^- name: {name}\n((?:  .*\n)+)", entries, re.MULTILINE)[1]
+    build, start = (re.search(rf"^  {key}: (.*)$", entry, re.MULTILINE)[1] for key in ("build", "start"))
     subprocess.run(build, shell=True, cwd=CHECKOUT, check=True, timeout=300)
     assert start.endswith(" --port {port}")
     runtime, script = start.removesuffix(" --port {port}").split()

@@ -68,8 +68,8 @@ def empty_to_null(node):
             empty_to_null(value)
 
 
-@pytest.mark.parametrize("name", ["unknown-keys", "not-yet", "numbers", "scripts", "stages", "missing", "merge-key", "search",
-                                  "search-2", "search-3", "search-4"])
+@pytest.mark.parametrize("name", ["unknown-keys", "not-yet", "numbers", "scripts", "stages", "missing", "merge-key",
+                                  "search", "search-2", "search-3", "search-4"])
 def test_plans_that_the_reader_refuses_for_keys_and_types_are_not_valid(name):
     text = (CHECKOUT / f"tests/golden/plans/{name}.yaml").read_text()
     assert not VALIDATOR.is_valid(as_editor_sees(text))
@@ -113,9 +113,9 @@ def test_an_unknown_key_is_marked_wherever_it_stands(text):
         assert not VALIDATOR.is_valid(changed), name
 
 
-@pytest.mark.parametrize("key, value", [("users", "1e3"), ("users", "5K"), ("users", -1), ("users", 1.5), ("users", None),
-                                        ("over", "10"), ("over", 10), ("rate", "100"), ("arrivals", "fast"),
-                                        ("for", "1:30"), ("name", "two words"), ("name", "")])
+@pytest.mark.parametrize("key, value", [("users", "1e3"), ("users", "5K"), ("users", -1), ("users", 1.5),
+                                        ("users", None), ("over", "10"), ("over", 10), ("rate", "100"),
+                                        ("arrivals", "fast"), ("for", "1:30"), ("name", "two words"), ("name", "")])
 def test_a_figure_in_a_form_that_the_reader_refuses_is_marked(key, value):
     plan = as_editor_sees((CHECKOUT / "plans/hello.yaml").read_text())
     assert VALIDATOR.is_valid(plan)

@@ -1,6 +1,6 @@
 # ctest: timeout=180 asan
-"""target-beast, target-floor and ws-node keep the contract of target-servers/README.md, as seen by PyPI's websockets and
-by plain sockets."""
+"""target-beast, target-floor and ws-node keep the contract of target-servers/README.md, as seen by PyPI's websockets
+and by plain sockets."""
 
 import asyncio
 import contextlib
@@ -28,7 +28,8 @@ def client(server, path, **options):
                                         "ping_interval": None, **options})
 
 
-@pytest.fixture(scope="module", params=[("beast", "1"), ("beast", "3"), ("floor", "1"), ("floor", "3"), ("ws-node", "")],
+@pytest.fixture(scope="module",
+                params=[("beast", "1"), ("beast", "3"), ("floor", "1"), ("floor", "3"), ("ws-node", "")],
                 ids=lambda param: f"{param[0]} {param[1]}".strip())
 def server(request):
     name, workers = request.param

@@ -144,14 +144,7 @@ Story make_up(std::uint64_t seed) {
   add_machines(story, random);
   if (random.unit() < 0.3) {
     story.target_is_well = false;
-    story.setting.faults = {.refuse = 0.05,
-                            .silent = 0.05,
-                            .status_503 = 0.05,
-                            .reset_mid_frame = 0.1,
-                            .one_byte_reads = 0.2,
-                            .short_writes = 0.2,
-                            .close_1011 = 0.1,
-                            .mute_on_close = 0.1};
+    story.setting.faults = kEveryFault;
   }
   if (random.unit() < 0.5) story.setting.slow = 0.05;
   if (random.unit() < 0.5) story.setting.doubled = 0.3;

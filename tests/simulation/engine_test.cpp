@@ -17,12 +17,6 @@ std::string plan_file(const std::string& name) {
   return {std::istreambuf_iterator<char>{in}, {}};
 }
 
-const Histogram& samples(const Measured& measured, Time time) {
-  static const Histogram none;
-  const Histogram* found = measured.find(time);
-  return found != nullptr ? *found : none;
-}
-
 constexpr const char* kPaced = R"(
 name: stall
 target: ws://127.0.0.1:80/echo
@@ -227,14 +221,7 @@ TEST(Simulation, TheBooksBalanceUnderEveryFault) {
     Setting setting{.seed = seed,
                     .agents = static_cast<std::uint32_t>(seed % 3 + 1),
                     .workers = static_cast<std::uint32_t>(seed % 2 + 1)};
-    setting.faults = {.refuse = 0.05,
-                      .silent = 0.03,
-                      .status_503 = 0.05,
-                      .reset_mid_frame = 0.1,
-                      .one_byte_reads = 0.2,
-                      .short_writes = 0.2,
-                      .close_1011 = 0.1,
-                      .mute_on_close = 0.1};
+    setting.faults = kEveryFault;
     setting.lost_acknowledgements = 0.3;
     setting.cut_links = 0.05;
     Simulation run{kMixed, setting};

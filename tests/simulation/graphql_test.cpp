@@ -361,8 +361,7 @@ TEST(SimulatedGraphql, TheBooksBalanceWhateverTheNetworkDoes) {
     run.world().speak("graphql-transport-ws", [](const std::string& text) { return serve(text); });
     run.run();
     EXPECT_GT(run.count(Counter::attempted), 2u);
-    EXPECT_EQ(run.count(Counter::attempted), run.count(Counter::opened) + run.count(Counter::failed));
-    EXPECT_EQ(run.count(Counter::opened), run.count(Counter::closed));
+    expect_all_accounted_for(run);
     EXPECT_EQ(run.held().sessions, 0u);
     EXPECT_EQ(run.held().unsent + run.held().partial, 0u);
   }

@@ -220,4 +220,15 @@ bool Simulation::finished() const {
                      [](const auto& agent) { return agent->run->finished(); });
 }
 
+const Histogram& samples(const Measured& measured, Time time) {
+  static const Histogram none;
+  const Histogram* found = measured.find(time);
+  return found != nullptr ? *found : none;
+}
+
+void expect_all_accounted_for(const Simulation& run) {
+  EXPECT_EQ(run.count(Counter::attempted), run.count(Counter::opened) + run.count(Counter::failed));
+  EXPECT_EQ(run.count(Counter::opened), run.count(Counter::closed));
+}
+
 }  // namespace onrush::simulation

@@ -79,4 +79,10 @@ class Simulation {
   std::vector<LogLine> logged_;
 };
 
+/// Of a time; without any there are none.
+[[nodiscard]] const Histogram& samples(const Measured& measured, Time time);
+
+/// Of a run that is over: every attempt was opened or failed, and every connection closed.
+void expect_all_accounted_for(const Simulation& run);
+
 }  // namespace onrush::simulation

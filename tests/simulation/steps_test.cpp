@@ -21,12 +21,6 @@ stages:
                      path, script, users);
 }
 
-const Histogram& samples(const Measured& measured, Time time) {
-  static const Histogram none;
-  const Histogram* found = measured.find(time);
-  return found != nullptr ? *found : none;
-}
-
 std::uint64_t failures_of(const Simulation& run, Phase phase, Cause cause) {
   std::uint64_t sum = 0;
   for (const FailureTotal& failure : run.aggregate().failures())
@@ -297,14 +291,7 @@ TEST(Steps, TheBooksBalanceUnderEveryFault) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Setting setting{.seed = seed, .agents = static_cast<std::uint32_t>(seed % 2 + 1)};
-    setting.faults = {.refuse = 0.05,
-                      .silent = 0.03,
-                      .status_503 = 0.05,
-                      .reset_mid_frame = 0.1,
-                      .one_byte_reads = 0.2,
-                      .short_writes = 0.2,
-                      .close_1011 = 0.1,
-                      .mute_on_close = 0.1};
+    setting.faults = kEveryFault;
     Simulation run{plan_with("/echo", R"(connect: {timeout: 1s}, {repeat: {times: 4, do: [
       ping: {timeout: 1s}, {send: {text: "${sequence}"}}, {expect: {text: "${sequence}", timeout: 1s}},
       {log: here}, {reconnect: {timeout: 1s}}, {think: 20ms}, {reconnect: {by: rst, timeout: 1s}}]}})",

@@ -154,13 +154,7 @@ stages:
 TEST(Simulation, AStormUnderEveryFaultIsCountedExactly) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     SCOPED_TRACE(seed);
-    Faults faults;
-    faults.refuse = 0.1;
-    faults.status_503 = 0.1;
-    faults.silent = 0.02;
-    faults.reset_mid_frame = 0.1;
-    faults.short_writes = 0.1;
-    faults.mute_on_close = 0.1;
+    Faults faults = kEveryFault;
     faults.no_descriptor = 0.02;
     const std::string plan = R"(
 name: storms
@@ -179,8 +173,7 @@ stages:
 )";
     Simulation run{plan, {.seed = seed, .agents = 3, .faults = faults}};
     run.run(seed % 4 == 0 ? std::optional{3.3} : std::nullopt);
-    EXPECT_EQ(run.count(Counter::attempted), run.count(Counter::opened) + run.count(Counter::failed));
-    EXPECT_EQ(run.count(Counter::opened), run.count(Counter::closed));
+    expect_all_accounted_for(run);
     EXPECT_GT(run.count(Counter::disconnected), 20U);
     EXPECT_LE(run.count(Counter::disconnected) + run.count(Counter::lost), run.count(Counter::closed));
     for (const Storm& storm : storms(run.aggregate())) {

@@ -13,12 +13,6 @@ namespace {
 
 constexpr std::int64_t kSecond_ns = 1'000'000'000;
 
-const Histogram& samples(const Measured& measured, Time time) {
-  static const Histogram none;
-  const Histogram* found = measured.find(time);
-  return found != nullptr ? *found : none;
-}
-
 constexpr const char* kSenders = R"(
 name: senders
 target: ws://127.0.0.1:80/sink

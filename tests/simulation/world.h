@@ -38,6 +38,16 @@ struct Faults {
   double no_buffer = 0;        ///< ENOBUFS on a write after the handshake: our own limit
 };
 
+/// A bit of everything that a network and its target do wrong.
+inline constexpr Faults kEveryFault{.refuse = 0.05,
+                                    .silent = 0.03,
+                                    .status_503 = 0.05,
+                                    .reset_mid_frame = 0.1,
+                                    .one_byte_reads = 0.2,
+                                    .short_writes = 0.2,
+                                    .close_1011 = 0.1,
+                                    .mute_on_close = 0.1};
+
 class World;
 
 /// One connection, seen from both ends.

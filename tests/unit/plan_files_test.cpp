@@ -2,8 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/control.h"
-#include "core/plan_yaml.h"
+#include "tests/plan_text.h"
 
 namespace onrush {
 namespace {
@@ -18,13 +17,6 @@ PlanText text_with(const std::string& step, PlanFiles files = {}) {
       {},
       "",
       std::move(files)};
-}
-
-FileContent content(std::string bytes) { return std::make_shared<const std::string>(std::move(bytes)); }
-
-std::string said(const PlanText& text) {
-  const auto plan = read_plan(source_of(text));
-  return plan ? "a good plan" : render("t.yaml", plan.error());
 }
 
 TEST(PlanFiles, AMessageIsTheBytesOfItsFile) {

@@ -3,10 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/control.h"
 #include "core/pem.h"
-#include "core/plan_yaml.h"
 #include "tests/certificates.h"
+#include "tests/plan_text.h"
 
 namespace onrush {
 namespace {
@@ -20,13 +19,6 @@ PlanText text_with(const std::string& tls, PlanFiles files = {}) {
           {},
           "",
           std::move(files)};
-}
-
-FileContent content(std::string bytes) { return std::make_shared<const std::string>(std::move(bytes)); }
-
-std::string said(const PlanText& text) {
-  const auto plan = read_plan(source_of(text));
-  return plan ? "a good plan" : render("t.yaml", plan.error());
 }
 
 TEST(PlanTls, EverythingIsTakenAsItIsWritten) {

@@ -13,7 +13,7 @@ import threading
 import time
 from pathlib import Path
 
-from . import network
+from . import network, process_facts
 
 PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -41,15 +41,12 @@ class Program:
             self.process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=out,
                                             stderr=err, cwd=folder, preexec_fn=pin, start_new_session=True)
         self.pid = self.process.pid
-        self.cpu_clock = (~self.pid << 3) | 2  # what clock_getcpuclockid(3) returns
 
     def cpu_s(self):
-        return time.clock_gettime(self.cpu_clock)
+        return process_facts.cpu_s(self.pid)
 
     def private_bytes(self):
-        """Memory that would be free without this process: no page of a file or library that others share."""
-        rollup = Path(f"/proc/{self.pid}/smaps_rollup").read_text()
-        return 1024 * sum(int(kib) for kib in re.findall(r"^Private_\w+:\s+(\d+) kB", rollup, re.MULTILINE))
+        return process_facts.private_bytes(self.pid)
 
     def wait_for(self, pattern, seconds=15):
         """The match of a regular expression in what it said, once it is there."""

@@ -33,8 +33,8 @@ def certificates():
     openssl("req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=ca", "-days", "2")
     openssl("req", *key, "-keyout", "server.key", "-out", "server.csr", "-subj", "/CN=server")
     (folder / "extensions").write_text("subjectAltName = IP:127.0.0.1\n")
-    openssl("x509", "-req", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-out", "server.pem", "-days", "1",
-            "-extfile", "extensions")
+    openssl("x509", "-req", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-out", "server.pem",
+            "-days", "1", "-extfile", "extensions")
     return folder
 
 
@@ -118,7 +118,7 @@ stages:
 
 
 def tls_resumption(_limit, rounds):
-    """Users who connect, close and connect again: what a cycle costs the agent, with a full handshake and a resumed one."""
+    """Users who connect, close and connect again: what a cycle costs the agent, with full handshakes and resumed ones."""
     costs = {}
     for resume in (False, True):
         costs[resume] = []
