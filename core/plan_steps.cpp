@@ -7,12 +7,9 @@
 
 #include "core/nearest.h"
 #include "core/plan_captures.h"
-#include "core/plan_flow.h"
-#include "core/plan_graphql.h"
-#include "core/plan_on_close.h"
+#include "core/plan_graphql_steps.h"
 #include "core/plan_upgrade.h"
 #include "core/plan_values.h"
-#include "core/plan_waiting_steps.h"
 #include "core/script.h"
 
 namespace onrush {
@@ -28,7 +25,11 @@ bool given(const YamlNode& node) { return node.kind != YamlNode::Kind::null; }
 class ScriptReader {
  public:
   ScriptReader(Reader& reader, std::string owner, std::vector<CaptureName>& names, bool graphql)
-      : reader_{reader}, owner_{std::move(owner)}, names_{names}, graphql_{graphql} {}
+      : reader_{reader},
+        owner_{std::move(owner)},
+        names_{names},
+        graphql_{graphql},
+        graphql_steps_{graphql} {}
 
   std::vector<PlacedStep> steps(const YamlNode& list, std::uint8_t depth) {
     std::vector<PlacedStep> out;
@@ -116,6 +117,9 @@ class ScriptReader {
   static OptionalStep placed(Step step, const YamlNode& at) {
     return PlacedStep{std::move(step), &at, {}, {}};
   }
+  static OptionalStep placed_if(std::optional<Step> step, const YamlNode& at) {
+    return step ? placed(std::move(*step), at) : std::nullopt;
+  }
 
   OptionalStep connect(const YamlNode& name, const YamlNode& value) {
     ConnectStep step;
@@ -181,7 +185,7 @@ class ScriptReader {
     if (const YamlNode* length = fields.find("for"))
       step.for_ns = reader_.duration_ns(*length, fields.what("for"), Zero::refused).value_or(1);
     if (const YamlNode* on = fields.find("on"))
-      if (needs_graphql(name)) step.on = subscription(*on, fields.what("on"));
+      step.on = graphql_steps_.subscription(context(), name, *on, fields.what("on"));
     return placed({std::move(step)}, name);
   }
 
@@ -271,88 +275,17 @@ class ScriptReader {
     return placed({std::move(step)}, name);
   }
 
-  bool needs_graphql(const YamlNode& name) {
-    if (!graphql_)
-      reader_.complain(name, fmt::format("{} needs a GraphQL connection; write connection: {{protocol: "
-                                         "graphql-transport-ws}}",
-                                         within(name.text)));
-    return graphql_;
-  }
-
-  /// Where a subscription that was named before stands among the scenario's.
-  std::uint8_t subscription(const YamlNode& node, const std::string& what) {
-    const std::string* name = reader_.text(node, what);
-    if (name == nullptr) return 0;
-    const auto found = std::find(subscriptions_.begin(), subscriptions_.end(), *name);
-    if (found != subscriptions_.end()) return static_cast<std::uint8_t>(found - subscriptions_.begin());
-    std::vector<std::string_view> known(subscriptions_.begin(), subscriptions_.end());
-    std::string hint = did_you_mean(*name, known);
-    if (hint.empty())
-      hint = known.empty() ? "; subscribe first, with as: " + *name
-                           : fmt::format("; there are {}", all_of(known));
-    reader_.complain(node,
-                     fmt::format("{}: no subscription {} before this step{}", what, quoted(*name), hint));
-    return 0;
-  }
-
   OptionalStep subscribe(const YamlNode& name, const YamlNode& value) {
-    if (!needs_graphql(name)) return std::nullopt;
-    constexpr std::string_view kExample = "{as: events, query: 'subscription { ... }'}";
-    if (!reader_.is_map(given(value) ? value : name, within("subscribe"), kExample)) return std::nullopt;
-    Fields fields(reader_, value, kSubscribeKeys, within("subscribe"));
-    SubscribeStep step{
-        {}, 0, read_graphql_payload(reader_, fields, GraphqlOperation::subscription, {"subscribe", name})};
-    if (const YamlNode* as = fields.need("as", "as: events")) {
-      step.as = reader_.name(*as, fields.what("as")).value_or("");
-      const bool known =
-          std::find(subscriptions_.begin(), subscriptions_.end(), step.as) != subscriptions_.end();
-      if (known)
-        reader_.complain(*as, fmt::format("{}: {} is another subscription's name already", fields.what("as"),
-                                          quoted(step.as)));
-      else if (subscriptions_.size() == kMostSubscriptions)
-        reader_.complain(*as, fmt::format("{} has more than {} subscriptions", owner_, kMostSubscriptions));
-      else
-        subscriptions_.push_back(step.as);
-      step.place = static_cast<std::uint8_t>(subscriptions_.size() - 1);
-    }
-    return placed({std::move(step)}, name);
+    return placed_if(graphql_steps_.subscribe(context(), name, value), name);
   }
-
   OptionalStep unsubscribe(const YamlNode& name, const YamlNode& value) {
-    if (!needs_graphql(name)) return std::nullopt;
-    if (!given(value)) {
-      reader_.complain(
-          name, fmt::format("{} names no subscription; write unsubscribe: events", within("unsubscribe")));
-      return std::nullopt;
-    }
-    return placed({UnsubscribeStep{subscription(value, within("unsubscribe"))}}, name);
+    return placed_if(graphql_steps_.unsubscribe(context(), name, value), name);
   }
-
   OptionalStep query(const YamlNode& name, const YamlNode& value) {
-    return operate(name, value, GraphqlOperation::query);
+    return placed_if(graphql_steps_.operate(context(), name, value, GraphqlOperation::query), name);
   }
   OptionalStep mutate(const YamlNode& name, const YamlNode& value) {
-    return operate(name, value, GraphqlOperation::mutation);
-  }
-
-  OptionalStep operate(const YamlNode& name, const YamlNode& value, GraphqlOperation operation) {
-    if (!needs_graphql(name)) return std::nullopt;
-    const std::string example = fmt::format("{{query: '{} {{ ... }}'}}", onrush::name(operation));
-    if (!reader_.is_map(given(value) ? value : name, within(name.text), example)) return std::nullopt;
-    const Fields fields(reader_, value, kOperateKeys, within(name.text));
-    OperateStep step;
-    step.operation = operation;
-    step.payload = read_graphql_payload(reader_, fields, operation, {name.text, name});
-    read_timeout(reader_, fields, step.timeout_ns);
-    const YamlNode* reply = fields.find("reply");
-    if (reply == nullptr ||
-        !reader_.is_map(*reply, fields.what("reply"), "{on: events, json: {/data/id: text}}"))
-      return placed({std::move(step)}, name);
-    Fields event(reader_, *reply, kEventKeys, fields.what("reply"));
-    if (const YamlNode* on = event.need("on", "on: events")) step.on = subscription(*on, event.what("on"));
-    if (const YamlNode* json = event.find("json"))
-      step.event = read_json_reply(reader_, *json, event.what("json"));
-    return placed({std::move(step)}, name);
+    return placed_if(graphql_steps_.operate(context(), name, value, GraphqlOperation::mutation), name);
   }
 
   OptionalStep drop(const YamlNode& name, const YamlNode& value) {
@@ -386,90 +319,19 @@ class ScriptReader {
   std::string owner_;
   std::vector<CaptureName>& names_;
   bool graphql_;
-  std::vector<std::string> subscriptions_;  ///< named so far
+  GraphqlSteps graphql_steps_;
   std::size_t count_ = 0;
   bool whole_ = true;
 };
 
-Steps stripped(std::vector<PlacedStep> placed) {
-  Steps steps;
-  for (PlacedStep& p : placed) {
-    if (auto* repeat = std::get_if<RepeatStep>(&p.step.what)) repeat->body = stripped(std::move(p.body));
-    if (auto* choose = std::get_if<ChooseStep>(&p.step.what))
-      for (std::size_t i = 0; i < choose->branches.size(); ++i)
-        choose->branches[i].body = stripped(std::move(p.branches[i]));
-    steps.push_back(std::move(p.step));
-  }
-  return steps;
-}
-
-// Templates find a value by its place in the list.
-void name_captures(Reader& reader, const YamlNode& script, const std::string& owner, Scenario& scenario) {
-  std::vector<std::string> names = captured_names(script);
-  if (names.size() > kMostCaptures) {
-    reader.complain(script, fmt::format("{} sets {} values; at most {}", owner, names.size(), kMostCaptures));
-    names.resize(kMostCaptures);
-  }
-  for (const std::string& name : names) scenario.captures.push_back({name, 0});
-  reader.names().captures = std::move(names);
-}
-
-Scenario read_scenario(Reader& reader, const YamlNode& key, const YamlNode& value,
-                       const std::set<std::uint32_t>& everybodys_feeds, bool graphql) {
-  Scenario scenario;
-  scenario.name = reader.name(key, "the name of a scenario").value_or(key.text);
-  const std::string owner = fmt::format("scenario {}", quoted(key.text));
-  if (!reader.is_map(value, owner, "{script: [connect, ...]}")) return scenario;
-  Fields fields(reader, value, kScenarioKeys, owner);
-  if (const YamlNode* weight = fields.find("weight")) {
-    scenario.weight = reader.decimal(*weight, fields.what("weight")).value_or(1);
-    if (scenario.weight > kHeaviestWeight)
-      reader.complain(*weight, fmt::format("{} is more than {}", fields.what("weight"), kHeaviestWeight));
-  }
-  if (const YamlNode* on_close = fields.find("on_close"))
-    scenario.reconnect = read_on_close(reader, *on_close, owner);
-  const YamlNode* script = fields.need("script", "script: [connect, {send: {text: hello}}, close]");
-  if (script == nullptr || !reader.is_list(*script, fields.what("script"), "[connect, listen]"))
-    return scenario;
-  if (script->children.empty())
-    reader.complain(*script, fmt::format("{} is empty; begin it with connect", fields.what("script")));
-  name_captures(reader, *script, owner, scenario);
-  ScriptReader steps(reader, owner, scenario.captures, graphql);
-  std::vector<PlacedStep> placed = steps.steps(*script, 0);
-  if (steps.whole()) check_flow(reader, placed, owner);
-  scenario.script = stripped(std::move(placed));
-  std::set<std::uint32_t> feeds = reader.take_feeds();
-  feeds.insert(everybodys_feeds.begin(), everybodys_feeds.end());
-  scenario.feeds.assign(feeds.begin(), feeds.end());
-  reader.names().captures.clear();
-  std::uint64_t bytes = 0;
-  for (const CaptureName& capture : scenario.captures) bytes += capture.at_most;
-  if (bytes > kLargestCapture)
-    reader.complain(*script,
-                    fmt::format("the users of {} keep up to {} bytes each; at most {}: give their values a "
-                                "smaller 'at_most'",
-                                owner, bytes, kLargestCapture));
-  return scenario;
-}
-
 }  // namespace
 
-std::vector<Scenario> read_scenarios(Reader& reader, const YamlNode& node,
-                                     const std::set<std::uint32_t>& everybodys_feeds, bool graphql) {
-  std::vector<Scenario> scenarios;
-  if (!reader.is_map(node, "'scenarios'", "{visitor: {script: [connect, ...]}}")) return scenarios;
-  refuse_repeated_names(reader, node, "'scenarios'");
-  if (node.children.empty())
-    reader.complain(node, "'scenarios' is empty; write {visitor: {script: [connect, ...]}}");
-  if (node.children.size() / 2 > kMostScenarios) {
-    reader.complain(node, fmt::format("'scenarios' has {} entries; at most {}", node.children.size() / 2,
-                                      kMostScenarios));
-    return scenarios;
-  }
-  for (std::size_t i = 0; i + 1 < node.children.size(); i += 2)
-    scenarios.push_back(
-        read_scenario(reader, *node.children[i], *node.children[i + 1], everybodys_feeds, graphql));
-  return scenarios;
+PlacedScript read_script(const StepContext& context, const YamlNode& list, bool graphql) {
+  ScriptReader reader(context.reader, context.owner, context.captures, graphql);
+  PlacedScript script;
+  script.steps = reader.steps(list, 0);
+  script.whole = reader.whole();
+  return script;
 }
 
 }  // namespace onrush

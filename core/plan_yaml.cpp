@@ -12,9 +12,9 @@
 #include "core/plan_connection.h"
 #include "core/plan_data.h"
 #include "core/plan_parameters.h"
+#include "core/plan_scenario.h"
 #include "core/plan_search.h"
 #include "core/plan_stages.h"
-#include "core/plan_steps.h"
 #include "core/plan_target.h"
 #include "core/yaml_reader.h"
 

@@ -1,6 +1,6 @@
 """The cases of the Autobahn test suite, as PyPI's kosoku serves them offline, and what counts as a run of them.
 
-    build/venv/bin/python tests/conformance/conformance.py     runs all of them and prints the table of docs/conformance.md
+    build/venv/bin/python tests/conformance/conformance.py     runs all and prints the table of docs/conformance.md
 
 kosoku itself is content with fewer cases than there are; complaints() is not. A case of compression exchanges 1,000
 messages; the tests cut that to some (exchanging()), this program does not.
@@ -121,8 +121,8 @@ def table(columns):
     counted = {name: by_category(results) for name, results in columns.items()}
     lines = ["| category | " + " | ".join(columns) + " |", "| --- |" + " --- |" * len(columns)]
     for number, title in CATEGORIES.items():
-        cells = [", ".join(f"{count} {verdict}" for verdict, count in sorted(column[number].items(), reverse=True)) or "-"
-                 for column in counted.values()]
+        told = (sorted(column[number].items(), reverse=True) for column in counted.values())
+        cells = [", ".join(f"{count} {verdict}" for verdict, count in verdicts) or "-" for verdicts in told]
         lines.append(f"| {number} {title} | " + " | ".join(cells) + " |")
     lines.append("| all | " + " | ".join(f"{len(results)} of {CASES}" for results in columns.values()) + " |")
     return "\n".join(lines)

@@ -41,6 +41,12 @@ def test_help_tells_of_every_target_of_the_makefile():
     assert set(told) >= {"build", "demo", "test", "bench", "lint", "sanitize", "fuzz", "help"}
 
 
+def test_lines_of_python_end_at_120():
+    long = [f"{name}:{number}" for name in run("git", "ls-files", "*.py").stdout.split()
+            for number, line in enumerate((CHECKOUT / name).read_text().split("\n"), 1) if len(line) > 120]
+    assert long == []
+
+
 def test_every_script_stops_at_its_first_failure():
     tracked = run("git", "ls-files", "*.sh", ".ci/run").stdout.split()
     careless = [name for name in tracked if "set -euo pipefail" not in (CHECKOUT / name).read_text()]

@@ -29,7 +29,9 @@ scenarios:
           do:
             - request: {{text: "${{user}} ${{sequence}} {words}", reply: {{text: "${{user}} ${{sequence}} {words}"}}}}
             - request: {{text: "", reply: {{text: ""}}}}
-            - request: {{text: '{{"id": "${{user}}-${{sequence}}"}}', reply: {{json: {{/id: "${{user}}-${{sequence}}"}}}}}}
+            - request:
+                text: '{{"id": "${{user}}-${{sequence}}"}}'
+                reply: {{json: {{/id: "${{user}}-${{sequence}}"}}}}
       - request: {{text: "{long}", reply: {{text: "{long}"}}}}
       - request: {{bytes: 5000}}
       - close

@@ -73,7 +73,8 @@ def test_a_document_with_mistakes_is_refused_each_time_and_one_without_takes_new
     ask = "query ($yes: Boolean!) { time @include(if: $yes) }"
     with client(server, MODERN) as connection:
         opened(connection)
-        for number, (query, yes) in enumerate([("{ tim }", None), (ask, True), ("{ tim }", None), (ask, False), (ask, "perhaps")]):
+        asked = [("{ tim }", None), (ask, True), ("{ tim }", None), (ask, False), (ask, "perhaps")]
+        for number, (query, yes) in enumerate(asked):
             say(connection, type="subscribe", id=str(number), payload={"query": query, "variables": {"yes": yes}})
         answers = {}
         while len(answers) < 5:

@@ -118,7 +118,7 @@ stages:
 
 
 def tls_resumption(_limit, rounds):
-    """Users who connect, close and connect again: what a cycle costs the agent, with full handshakes and resumed ones."""
+    """Users who connect, close and connect again: what a cycle costs the agent, in full and resumed."""
     costs = {}
     for resume in (False, True):
         costs[resume] = []
