@@ -309,6 +309,7 @@ void Worker::attempt_failed(Session& session, const Failure& failure, std::strin
   }
   count(session, Counter::failed);
   if (is_own_limit(failure)) count(session, Counter::own_failed);
+  if (failure.cause == Cause::cancelled) count(session, Counter::cancelled);
   recorder_.time(session.scenario, Time::failed_handshake, now_ns_ - session.begun_ns);
   note_failure(session, failure, sample);
   close_socket(session);

@@ -114,6 +114,7 @@ bool Worker::drop_due(std::int64_t limit_ns) {
     } else {
       recorder_.count(item->scenario, Counter::attempted);
       recorder_.count(item->scenario, Counter::failed);
+      recorder_.count(item->scenario, Counter::cancelled);
       recorder_.time(item->scenario, Time::failed_handshake, 0);
       recorder_.failure(item->scenario, {Phase::connect, Cause::cancelled, 0}, run_us(now_ns_), {});
     }

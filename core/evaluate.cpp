@@ -27,18 +27,21 @@ std::optional<double> value_of_time(const TimeStatistic& statistic, const Histog
 
 std::optional<double> value_of_figure(Figure figure, bool share, const Evidence& evidence) {
   const auto count = [&](Counter counter) { return static_cast<double>(at(evidence.counters, counter)); };
-  // What a limit of our own machine has stopped never reached the target, and is none of its failures.
-  const auto of_target = [&](Counter counter, Counter own) { return count(counter) - count(own); };
+  // What a limit of our own machine has stopped never reached the target, and what the plan has ended was not
+  // answered yet: none of its failures.
+  const auto of_target = [&](Counter attempts) {
+    return count(attempts) - count(Counter::own_failed) - count(Counter::cancelled);
+  };
   const auto part = [&](Counter counter, Counter of) -> std::optional<double> {
     return share ? ratio(count(counter), count(of)) : count(counter);
   };
   switch (figure) {
     case Figure::failed_connections: {
-      const double failed = of_target(Counter::failed, Counter::own_failed);
-      return share ? ratio(failed, of_target(Counter::attempted, Counter::own_failed)) : failed;
+      const double failed = of_target(Counter::failed);
+      return share ? ratio(failed, of_target(Counter::attempted)) : failed;
     }
     case Figure::lost_connections: {
-      const double lost = of_target(Counter::lost, Counter::own_lost);
+      const double lost = count(Counter::lost) - count(Counter::own_lost);
       return share ? ratio(lost, count(Counter::opened)) : lost;
     }
     case Figure::failed_requests: return part(Counter::failed_requests, Counter::requests);

@@ -115,9 +115,11 @@ constexpr std::array<Metric, kCounters> kCounterTable{{
      "Bytes of the data messages sent, before compression and without frame headers."},
     {"payload_bytes_received", "onrush_payload_bytes_received_total", "bytes", Kind::counter,
      "Bytes of the data messages received, after decompression and without frame headers."},
+    {"cancelled", "onrush_connections_cancelled_total", "connections", Kind::counter,
+     "Failed attempts that the plan ended before they were done."},
 }};
 
-static_assert(static_cast<std::size_t>(Counter::payload_bytes_received) + 1 == kCounters);
+static_assert(static_cast<std::size_t>(Counter::cancelled) + 1 == kCounters);
 static_assert(static_cast<std::size_t>(Time::ping) + 1 == kTimes);
 
 template <class Enum, std::size_t N>

@@ -75,8 +75,9 @@ enum class Counter : std::uint8_t {
   late_messages,   ///< GraphQL messages for operations that had ended
   payload_bytes_sent,      ///< of data messages, before compression
   payload_bytes_received,  ///< of data messages, after decompression
+  cancelled,               ///< failed ones that the plan ended before they were done: no fault of the target
 };
-inline constexpr std::size_t kCounters = 37;
+inline constexpr std::size_t kCounters = 38;
 
 enum class Kind : std::uint8_t { counter, gauge, histogram };
 

@@ -104,15 +104,40 @@ bool asks_for_replies(const Plan& plan) {
   });
 }
 
+/// A server that answers everything with errors did answer, but nothing works.
+struct GraphqlErrors {
+  std::uint64_t answers = 0, refused = 0, events = 0;
+};
+GraphqlErrors graphql_errors(const Aggregate& aggregate) {
+  GraphqlErrors errors;
+  for (const FailureTotal& total : aggregate.failures()) {
+    const bool refused = total.failure.cause == Cause::operation_refused;
+    if (!refused && total.failure.cause != Cause::result_errors) continue;
+    (total.failure.phase == Phase::request ? errors.answers
+     : refused                             ? errors.refused
+                                           : errors.events) += total.count;
+  }
+  return errors;
+}
+
 void nothing_kept(const Aggregate& aggregate, Reasons& reasons) {
   const Counters counters = aggregate.counters();
   const std::uint64_t opened = at(counters, Counter::opened);
   if (opened > 0 && at(counters, Counter::lost) - at(counters, Counter::own_lost) == opened)
     reasons.push_back({Verdict::failed, fmt::format("all {} connections were lost", format_count(opened))});
   const std::uint64_t requests = at(counters, Counter::requests);
-  if (requests > 0 && at(counters, Counter::failed_requests) == requests)
-    reasons.push_back(
-        {Verdict::failed, fmt::format("none of {} requests was answered", format_count(requests))});
+  const auto none = [&](std::uint64_t failed, std::uint64_t all, std::string_view what) {
+    if (all > 0 && failed == all)
+      reasons.push_back({Verdict::failed, fmt::format("none of {} {}", format_count(all), what)});
+  };
+  none(at(counters, Counter::failed_requests), requests, "requests was answered");
+  none(at(counters, Counter::failed_expectations), at(counters, Counter::expectations),
+       "expectations was met");
+  none(at(counters, Counter::failed_pings), at(counters, Counter::pings), "pings was answered");
+  const GraphqlErrors errors = graphql_errors(aggregate);
+  none(errors.answers, requests, "requests was answered without errors");
+  none(errors.refused, at(counters, Counter::subscriptions), "subscriptions was accepted");
+  none(errors.events, at(counters, Counter::events), "events came without errors");
   // A run that ends before its requests have timed out has cut all of them short: a silent target still fails
   // it.
   const std::uint64_t sent = at(counters, Counter::messages_sent);

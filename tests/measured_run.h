@@ -57,7 +57,14 @@ class Second {
     snapshot_.failures.push_back({failure, stage, scenario, count, at_us, at_us + 500'000, sample});
     return this->count(stage, scenario, Counter::attempted, count)
         .count(stage, scenario, Counter::failed, count)
-        .count(stage, scenario, Counter::own_failed, is_own_limit(failure) ? count : 0);
+        .count(stage, scenario, Counter::own_failed, is_own_limit(failure) ? count : 0)
+        .count(stage, scenario, Counter::cancelled, failure.cause == Cause::cancelled ? count : 0);
+  }
+  /// One that ends no attempt.
+  Second& failure(std::uint32_t stage, std::uint32_t scenario, const Failure& failure, std::uint64_t count) {
+    const std::int64_t at_us = std::int64_t{snapshot_.second} * 1'000'000;
+    snapshot_.failures.push_back({failure, stage, scenario, count, at_us, at_us + 500'000, ""});
+    return *this;
   }
   /// `spread_us`: from the first to the last first copy here.
   Second& broadcast(std::uint32_t stage, std::uint32_t scenario, std::uint64_t sequence,

@@ -134,6 +134,63 @@ TEST(Verdict, ARunThatLostEveryConnectionNeverPasses) {
   EXPECT_EQ(lost(9).verdict, Verdict::passed) << "how many may be lost is for the plan's thresholds to say";
 }
 
+// P071: of what scripts wait for nothing ever comes.
+TEST(Verdict, ARunInWhichNothingThatWasWaitedForCameNeverPasses) {
+  const auto waited = [](Counter all, Counter failed, Time time, std::uint64_t came) {
+    TestRun run{kPlan, {"a1"}};
+    run.stages({0, 1});
+    run.send(0, Second{0}
+                    .opened(0, 0, 10)
+                    .closed(0, 0, 10)
+                    .count(0, 0, all, 20)
+                    .count(0, 0, failed, 20 - came)
+                    .sample(0, 0, time, 100, came)
+                    .last());
+    return decide({}, run.aggregate);
+  };
+  EXPECT_THAT(waited(Counter::expectations, Counter::failed_expectations, Time::expect, 0).reasons,
+              ElementsAre("none of 20 expectations was met"));
+  EXPECT_THAT(waited(Counter::pings, Counter::failed_pings, Time::ping, 0).reasons,
+              ElementsAre("none of 20 pings was answered"));
+  EXPECT_EQ(waited(Counter::pings, Counter::failed_pings, Time::ping, 1).verdict, Verdict::passed);
+}
+
+// P071: a GraphQL server that answers everything with errors.
+TEST(Verdict, ARunInWhichGraphqlGaveOnlyErrorsNeverPasses) {
+  const auto answered = [](Failure failure, Counter counter, std::uint64_t errors) {
+    TestRun run{kPlan, {"a1"}};
+    run.stages({0, 1});
+    Second second{0};
+    second.opened(0, 0, 10).closed(0, 0, 10).count(0, 0, counter, 20).failure(0, 0, failure, errors);
+    if (counter == Counter::requests) second.sample(0, 0, Time::round_trip, 100, 20);
+    run.send(0, second.last());
+    return decide({}, run.aggregate);
+  };
+  constexpr Failure kAnswer{Phase::request, Cause::result_errors, 0};
+  EXPECT_THAT(answered(kAnswer, Counter::requests, 20).reasons,
+              ElementsAre("none of 20 requests was answered without errors"));
+  EXPECT_EQ(answered(kAnswer, Counter::requests, 19).verdict, Verdict::passed);
+  EXPECT_THAT(answered({Phase::open, Cause::operation_refused, 0}, Counter::subscriptions, 20).reasons,
+              ElementsAre("none of 20 subscriptions was accepted"));
+  EXPECT_THAT(answered({Phase::open, Cause::result_errors, 0}, Counter::events, 20).reasons,
+              ElementsAre("none of 20 events came without errors"));
+}
+
+// P095: attempts are opened, failed or cut short by the plan; the target answers for none of the last.
+TEST(Verdict, AnAttemptThatThePlanEndedIsNoFailureOfTheTarget) {
+  const auto share = [](const char* threshold, Cause cause) {
+    TestRun run{kPlan.substr(0, kPlan.find("thresholds:")) + "thresholds: ['" + threshold + "']\n", {"a1"}};
+    run.stages({0, 1});
+    run.send(0, Second{0}.opened(0, 0, 8).closed(0, 0, 8).failed(0, 0, {Phase::upgrade, cause, 0}, 2).last());
+    return run.aggregate.thresholds().at(0);
+  };
+  EXPECT_TRUE(share("failed_connections == 0", Cause::cancelled).held);
+  EXPECT_TRUE(share("failed_connections < 0.1%", Cause::cancelled).held);
+  EXPECT_TRUE(share("cancelled == 2", Cause::cancelled).held);
+  EXPECT_FALSE(share("failed_connections == 0", Cause::timeout).held);
+  EXPECT_EQ(share("failed_connections < 0.1%", Cause::timeout).value_text, "20.00 %");
+}
+
 // P071: it answers the handshake and nothing else.
 TEST(Verdict, ARunInWhichNoRequestWasAnsweredNeverPasses) {
   const auto unanswered = [](std::uint64_t count) {
