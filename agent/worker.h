@@ -269,6 +269,7 @@ class Worker {
   void begin_listening(Session& session, const ProgramStep& step, std::int64_t ready_ns);
   void end_listening(Session& session) noexcept;
   void broadcast_received(Session& session, std::span<const std::uint8_t> payload, bool complete);
+  void delivery_took(Session& session, Time time, std::int64_t stamp_us, std::int64_t received_us);
   [[nodiscard]] bool is_first_copy(Session& session, std::uint64_t sequence) noexcept;
 
   // worker_feeds.cpp

@@ -1,4 +1,5 @@
 // Listening: broadcasts recognised by their number, and how long each was under way.
+#include <algorithm>
 #include <bit>
 
 #include "agent/worker.h"
@@ -7,6 +8,10 @@ namespace onrush {
 namespace {
 
 constexpr std::uint32_t kWindow = 32;
+
+// One host's clock differs from itself by less: a stamp that is later than its receipt by more is of another
+// unit or another clock, and says nothing of how long its copy was under way.
+constexpr std::int64_t kClocksDiffer_us = 1000;
 
 constexpr std::uint32_t mask_of(std::uint32_t bits) { return bits >= kWindow ? ~0u : (1u << bits) - 1; }
 
@@ -67,8 +72,17 @@ void Worker::broadcast_received(Session& session, std::span<const std::uint8_t> 
     broadcasts_[session.scenario].received(
         slab_, {*sequence, batch_us, received_us, session.begun_ns / 1000 + offset_us, offset_us}, recorder_);
   }
-  if (sent_us != 0) recorder_.time(session.scenario, Time::delivery, (received_us - sent_us) * 1000);
-  if (batch_us != 0) recorder_.time(session.scenario, Time::batch_delivery, (received_us - batch_us) * 1000);
+  if (sent_us != 0) delivery_took(session, Time::delivery, sent_us, received_us);
+  if (batch_us != 0) delivery_took(session, Time::batch_delivery, batch_us, received_us);
+}
+
+// A copy may come between the look at the clock and the read that gets it, so the clock is looked at again
+// before a stamp is said to be early.
+void Worker::delivery_took(Session& session, Time time, std::int64_t stamp_us, std::int64_t received_us) {
+  if (stamp_us - received_us > kClocksDiffer_us &&
+      stamp_us - wall_us(network_.now_ns()) > kClocksDiffer_us)
+    return count(session, Counter::early_stamps);
+  recorder_.time(session.scenario, time, std::max<std::int64_t>(received_us - stamp_us, 0) * 1000);
 }
 
 // A gap counts when its number leaves the window unseen: then it will not be told from a duplicate any more.

@@ -117,9 +117,11 @@ constexpr std::array<Metric, kCounters> kCounterTable{{
      "Bytes of the data messages received, after decompression and without frame headers."},
     {"cancelled", "onrush_connections_cancelled_total", "connections", Kind::counter,
      "Failed attempts that the plan ended before they were done."},
+    {"early_stamps", "onrush_broadcast_early_stamps_total", "stamps", Kind::counter,
+     "Time stamps of broadcasts later than their receipt, of which no delivery time is taken."},
 }};
 
-static_assert(static_cast<std::size_t>(Counter::cancelled) + 1 == kCounters);
+static_assert(static_cast<std::size_t>(Counter::early_stamps) + 1 == kCounters);
 static_assert(static_cast<std::size_t>(Time::ping) + 1 == kTimes);
 
 template <class Enum, std::size_t N>

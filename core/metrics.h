@@ -76,8 +76,9 @@ enum class Counter : std::uint8_t {
   payload_bytes_sent,      ///< of data messages, before compression
   payload_bytes_received,  ///< of data messages, after decompression
   cancelled,               ///< failed ones that the plan ended before they were done: no fault of the target
+  early_stamps,            ///< time stamps of broadcasts later than their receipt: no delivery time is taken
 };
-inline constexpr std::size_t kCounters = 38;
+inline constexpr std::size_t kCounters = 39;
 
 enum class Kind : std::uint8_t { counter, gauge, histogram };
 

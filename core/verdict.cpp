@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <string_view>
@@ -94,6 +95,29 @@ void not_verified(const Plan& plan, std::vector<std::string>& warnings) {
     warnings.emplace_back(
         "TLS: no certificate was verified (connection.tls.verify: false), so what answered may not be the "
         "target");
+}
+
+/// The unit of the first `listen` that takes time stamps, wherever it stands.
+std::optional<TimeUnit> unit_of_stamps(const Plan& plan) {
+  for (const Scenario& scenario : plan.scenarios)
+    for (const Script script = compile(scenario); const Instruction& instruction : script) {
+      if (instruction.op != Op::listen) continue;
+      const auto& listen = std::get<ListenStep>(instruction.step->what);
+      if (!listen.sent.empty() || !listen.batch_sent.empty()) return listen.unit;
+    }
+  return std::nullopt;
+}
+
+void early_stamps(const Aggregate& aggregate, std::vector<std::string>& warnings) {
+  constexpr std::array kUnits{"ns", "us", "ms", "s"};
+  const std::uint64_t early = at(aggregate.counters(), Counter::early_stamps);
+  if (early == 0) return;
+  const TimeUnit unit = unit_of_stamps(aggregate.plan()).value_or(TimeUnit::us);
+  warnings.push_back(fmt::format(
+      "broadcasts: {} in the future, and no delivery time is taken of them: is 'unit: {}' of 'listen' "
+      "right, and do the clocks of the hosts agree?",
+      early == 1 ? "1 time stamp lies" : format_count(early) + " time stamps lie",
+      kUnits[static_cast<std::size_t>(unit)]));
 }
 
 bool asks_for_replies(const Plan& plan) {
@@ -205,6 +229,7 @@ Decision decide(const RunEvents& events, const Aggregate& aggregate) {
   for (Reason& reason : reasons) decision.reasons.push_back(std::move(reason.text));
   decision.warnings = events.warnings;
   not_verified(aggregate.plan(), decision.warnings);
+  early_stamps(aggregate, decision.warnings);
   return decision;
 }
 

@@ -168,6 +168,31 @@ TEST(Simulation, EveryBroadcastReachesEveryListener) {
   EXPECT_EQ(samples(total, Time::session).count(), 3001U);  // P095
 }
 
+// The server of the simulation stamps in microseconds: read as milliseconds, every stamp lies in the future.
+TEST(Simulation, StampsInTheFutureGiveNoDeliveryTimes) {
+  constexpr const char* kPlan = R"(
+name: wrong-unit
+target: ws://127.0.0.1:80/broadcast
+scenarios:
+  listener: {script: [connect, {listen: {sequence: /seq, batch_sent: /batch_us, sent: /sent_us, unit: ms}}]}
+  publisher: {script: [connect, {repeat: {every: 500ms, do: [{send: {text: broadcast}}]}}]}
+stages:
+  - {name: setup, users: {listener: 10}, rate: 100/s}
+  - {name: publish, users: {publisher: 1}, over: 10ms, for: 2s}
+thresholds: [delivery_time p99 < 250ms]
+)";
+  Simulation run{kPlan, {}};
+  run.run();
+  EXPECT_GT(run.count(Counter::delivered), 0U);
+  EXPECT_EQ(run.count(Counter::early_stamps), 2 * run.count(Counter::delivered));
+  const Measured total = run.aggregate().total();
+  EXPECT_EQ(total.find(Time::delivery), nullptr);
+  EXPECT_EQ(total.find(Time::batch_delivery), nullptr);
+  const ThresholdResult promise = run.aggregate().thresholds().front();
+  EXPECT_FALSE(promise.held);
+  EXPECT_EQ(promise.value_text, "no samples");
+}
+
 // The listeners of the setup connect while broadcasts are under way: whoever had opened before is expected,
 // and whoever gets it all the same counts too.
 TEST(Simulation, ReachIsCompleteWhileListenersComeAndGo) {

@@ -54,6 +54,21 @@ TEST(Verdict, EachHasItsOwnWordAndExitCodeAndOnlyPassedIsZero) {
   EXPECT_THAT(codes, ElementsAre(0, 3, 4, 5, 6, 70, 99, 130));
 }
 
+TEST(Verdict, StampsInTheFutureAreTold) {
+  TestRun run{R"(
+name: small
+target: ws://127.0.0.1:8088/echo
+scenarios: {user: {script: [connect, {listen: {sent: /at, unit: ms}}]}}
+stages: [{name: setup, users: 10, rate: 10/s}]
+)",
+              {"a1"}};
+  run.stages({0, 1});
+  run.send(0, Second{0}.opened(0, 0, 10).count(0, 0, Counter::early_stamps, 1'090).closed(0, 0, 10).last());
+  EXPECT_THAT(decide({}, run.aggregate).warnings,
+              ElementsAre("broadcasts: 1,090 time stamps lie in the future, and no delivery time is taken of "
+                          "them: is 'unit: ms' of 'listen' right, and do the clocks of the hosts agree?"));
+}
+
 TEST(Verdict, AMissedThresholdFails) {
   const Decision decision = decide({}, ten_users(6, kRefusedByTarget).aggregate);
   EXPECT_EQ(decision.verdict, Verdict::failed);
