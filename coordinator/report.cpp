@@ -143,6 +143,7 @@ Json thresholds_json(const Aggregate& aggregate) {
       row["margin_text"] = result.margin_text;
     }
     if (result.first_failed_s) row["first_failed_s"] = *result.first_failed_s;
+    if (!result.doubt.empty()) row["doubt"] = result.doubt;
     json.push_back(std::move(row));
   }
   return json;

@@ -143,6 +143,9 @@ Lines thresholds(const Json& summary, const ViewStyle& style) {
     if (!note.empty() && row.width() + 3 + line(style, note).width() <= style.width)
       row.add("   ").add(note, Tone::dim);
     lines.push_back(std::move(row));
+    if (const std::string doubt = text(one, "doubt"); !doubt.empty())
+      for (Line& more : flow_words(line(style, "").pad_to(begin + 2), doubt, style))
+        lines.push_back(std::move(more));
   }
   return lines;
 }

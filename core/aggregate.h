@@ -42,6 +42,8 @@ struct ThresholdResult {
   /// If it did not hold: the first second that broke it, or the one that a break longer than its `for` began
   /// with; nothing if no single second did.
   std::optional<std::uint32_t> first_failed_s;
+  /// Of a time that missed it: which seconds of those judged were SUSPECT or INVALID, or "".
+  std::string doubt;
 };
 
 /// What is known of one agent.
@@ -194,6 +196,7 @@ class Aggregate {
   [[nodiscard]] Evidence so_far(const Expression& expression) const;
   [[nodiscard]] Evidence in_second(const Expression& expression, const Series::ByCell& by_cell,
                                    const std::set<std::uint32_t>& connecting) const;
+  [[nodiscard]] std::string doubt_of(const Expression& expression) const;
   [[nodiscard]] double progress_of(std::uint32_t stage, std::int64_t now_us) const;
   void fill_failures(Live& live) const;
   void fill_storm(Live& live) const;

@@ -34,6 +34,8 @@ bool is_count(const Expression& expression) {
            *figure == Figure::failed_requests));
 }
 
+bool is_time(const Expression& expression) { return time_of(expression) && !is_count(expression); }
+
 bool wants_less(const Expression& expression) {
   return expression.comparison == Comparison::less || expression.comparison == Comparison::less_equal;
 }
@@ -231,6 +233,37 @@ double Aggregate::seconds_of(std::optional<std::uint32_t> stage) const {
   return from && to > *from ? static_cast<double>(to - *from) / 1e6 : 0;
 }
 
+/// What was late or starved in the generator itself while the time was taken: it is in the samples, and no
+/// fault of the target. Seconds that a lost agent left open have none.
+std::string Aggregate::doubt_of(const Expression& expression) const {
+  const std::optional<std::uint32_t> stage = stage_of(expression);
+  std::set<std::uint32_t> suspect;
+  std::set<std::uint32_t> invalid;
+  const SuspectSecond* first = nullptr;
+  for (const SuspectSecond& one : suspects_) {
+    const std::int64_t begin_us = std::int64_t{one.second} * 1'000'000;
+    const AgentRecord& agent = agents_[one.agent];
+    if (agent.lost_us && begin_us + 1'000'000 > *agent.lost_us) continue;
+    if (stage) {
+      const StageSpan& span = spans_[*stage];
+      if (!span.began_us || begin_us + 1'000'000 <= *span.began_us) continue;
+      if (span.ended_us && begin_us >= *span.ended_us) continue;
+    }
+    (one.judgement.grade == Grade::invalid ? invalid : suspect).insert(one.second);
+    if (first == nullptr || one.second < first->second) first = &one;
+  }
+  if (first == nullptr) return "";
+  for (const std::uint32_t second : invalid) suspect.erase(second);
+  const auto seconds = [](const std::set<std::uint32_t>& of, Grade grade) {
+    return fmt::format("{} {} {}", of.size(), name(grade), of.size() == 1 ? "second" : "seconds");
+  };
+  std::string text;
+  if (!invalid.empty()) text = seconds(invalid, Grade::invalid);
+  if (!suspect.empty()) text += (text.empty() ? "" : " and ") + seconds(suspect, Grade::suspect);
+  return fmt::format("{} of the generator within (second {}: {} {}), whose own lateness may be in it", text,
+                     first->second, agents_[first->agent].name, first->judgement.cause);
+}
+
 std::vector<ThresholdResult> Aggregate::thresholds() const {
   std::vector<ThresholdResult> results;
   for (std::size_t i = 0; i < plan_.thresholds.size(); ++i) {
@@ -248,7 +281,10 @@ std::vector<ThresholdResult> Aggregate::thresholds() const {
       result.margin = margin_of(expression, *value);
       result.margin_text = describe_value(expression, std::fabs(*result.margin));
     }
-    if (!result.held) result.first_failed_s = watch.first_failed_s;
+    if (!result.held) {
+      result.first_failed_s = watch.first_failed_s;
+      if (value && is_time(expression)) result.doubt = doubt_of(expression);
+    }
     results.push_back(std::move(result));
   }
   return results;

@@ -75,10 +75,15 @@ void invalid_seconds(const Aggregate& aggregate, Reasons& reasons) {
 }
 
 void thresholds(const Aggregate& aggregate, Reasons& reasons) {
-  for (const ThresholdResult& result : aggregate.thresholds())
-    if (!result.held)
-      reasons.push_back(
-          {Verdict::failed, fmt::format("threshold missed: {} ({})", result.expression, result.value_text)});
+  for (const ThresholdResult& result : aggregate.thresholds()) {
+    if (result.held) continue;
+    std::string value = result.value_text;
+    if (!result.doubt.empty() && result.first_failed_s)
+      value += fmt::format(", first in second {}", *result.first_failed_s);
+    std::string text = fmt::format("threshold missed: {} ({})", result.expression, value);
+    if (!result.doubt.empty()) text += "; " + result.doubt;
+    reasons.push_back({Verdict::failed, std::move(text)});
+  }
 }
 
 void nothing_connected(const Aggregate& aggregate, Reasons& reasons) {
