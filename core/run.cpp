@@ -21,6 +21,8 @@ constexpr std::int64_t kReadyDeadline = 30 * kSecond;
 // stream.
 constexpr std::int64_t kSilence = 3 * kSecond;
 constexpr std::int64_t kGivenUp = 10 * kSecond;
+// Processes are looked at once a second, from the first on.
+constexpr std::int64_t kUnobserved = 3 * kSecond;
 constexpr std::size_t kMostNamed = 5;
 // The start and every stage end lie this far ahead, so that the word reaches all agents before its instant.
 constexpr std::int64_t kStartLead = 500'000'000;
@@ -137,6 +139,7 @@ void Run::tick(std::int64_t now_ns) {
   if (state_ == RunState::running) {
     advance_stage(now_ns);
     if (state_ != RunState::running) return;
+    watch_observed(now_ns);
     if (std::optional<std::string> reason = aggregate_.abort_reason()) {
       events_.aborted = reason;
       log_.push_back("aborted by the plan: " + *reason);
@@ -251,6 +254,14 @@ void Run::warn(const std::string& warning) {
   if (std::any_of(all.begin(), all.end(), is_known)) return;
   all.push_back(warning);
   log_.push_back("warning: " + warning);
+}
+
+// While the run is young, so that a wrong port can be mended and not only be read about.
+void Run::watch_observed(std::int64_t now_ns) {
+  if (told_unobserved_ || now_ns - start_ns_ < kUnobserved) return;
+  told_unobserved_ = true;
+  for (std::size_t i = 0; i < plan_.observe.size(); ++i)
+    if (aggregate_.observations()[i].empty()) log_.push_back("warning: " + unobserved(plan_.observe[i]));
 }
 
 // Opening more would take the target's memory as well as ours, and the kernel would choose whom to kill.

@@ -92,6 +92,7 @@ class Run {
   void show(const Snapshot& snapshot);
   void keep_trace(std::string_view lines);
   void warn(const std::string& warning);
+  void watch_observed(std::int64_t now_ns);
   void watch_memory(std::uint32_t agent, const Health& health, std::int64_t now_ns);
   void lose(std::uint32_t agent, const std::string& why, std::int64_t now_ns);
   void refuse(const std::string& reason, std::int64_t now_ns);
@@ -123,6 +124,7 @@ class Run {
   std::vector<std::string> log_;
   std::int64_t log_second_ = -1;  ///< the latest of which a line of a script was shown
   std::uint32_t logged_ = 0;      ///< lines of it
+  bool told_unobserved_ = false;
   std::string trace_;
   bool trace_is_cut_ = false;
   std::int64_t begun_ns_ = 0;

@@ -102,6 +102,13 @@ void not_verified(const Plan& plan, std::vector<std::string>& warnings) {
         "target");
 }
 
+// A run of one second may be over before the first look.
+void not_observed(const Aggregate& aggregate, std::vector<std::string>& warnings) {
+  if (aggregate.series().rows().size() < 2) return;
+  for (std::size_t i = 0; i < aggregate.observations().size(); ++i)
+    if (aggregate.observations()[i].empty()) warnings.push_back(unobserved(aggregate.plan().observe[i]));
+}
+
 /// The unit of the first `listen` that takes time stamps, wherever it stands.
 std::optional<TimeUnit> unit_of_stamps(const Plan& plan) {
   for (const Scenario& scenario : plan.scenarios)
@@ -178,6 +185,13 @@ void nothing_kept(const Aggregate& aggregate, Reasons& reasons) {
 
 }  // namespace
 
+std::string unobserved(const Observed& observed) {
+  return fmt::format(
+      "observe: no process was found that listens on port {} of the coordinator's host, so '{}' was not "
+      "observed",
+      observed.port, observed.name);
+}
+
 const char* name(Verdict verdict) noexcept {
   switch (verdict) {
     case Verdict::internal_error: return "internal error";
@@ -235,6 +249,7 @@ Decision decide(const RunEvents& events, const Aggregate& aggregate) {
   decision.warnings = events.warnings;
   not_verified(aggregate.plan(), decision.warnings);
   early_stamps(aggregate, decision.warnings);
+  if (events.refused.empty()) not_observed(aggregate, decision.warnings);
   return decision;
 }
 

@@ -48,6 +48,9 @@ struct Decision {
   std::vector<std::string> warnings;  ///< change no verdict; "TLS: ..." if no certificate was verified
 };
 
+/// What to say of a process of which there is no sample.
+[[nodiscard]] std::string unobserved(const Observed& observed);
+
 [[nodiscard]] Decision decide(const RunEvents& events, const Aggregate& aggregate);
 
 }  // namespace onrush

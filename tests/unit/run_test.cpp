@@ -117,6 +117,19 @@ class RunTest : public testing::Test {
   std::map<std::uint32_t, std::uint64_t> open;
 };
 
+TEST_F(RunTest, AProcessThatIsNotFoundIsToldWhileTheRunIsYoung) {
+  start(1, "observe: [{name: server, port: 9999}, {name: proxy, port: 9}]\n");
+  now += kSecond;
+  run->observed(1, 0.5, 1'000, now);
+  pass(6, {0});
+  const std::vector<std::string> log = run->take_log();
+  const std::string told =
+      "warning: observe: no process was found that listens on port 9999 of the coordinator's host, so "
+      "'server' was not observed";
+  EXPECT_THAT(log, testing::Contains(told).Times(1));
+  EXPECT_THAT(log, testing::Contains(HasSubstr("observe")).Times(1));
+}
+
 TEST_F(RunTest, NobodyStartsBeforeAllAreReadyAndThenAllAtOneInstant) {
   begin(3);
   EXPECT_THAT(who_got<Prepare>(), ElementsAre(0, 1, 2));

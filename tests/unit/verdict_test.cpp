@@ -75,6 +75,63 @@ TEST(Verdict, AMissedThresholdFails) {
   EXPECT_THAT(decision.reasons, ElementsAre("threshold missed: failed_connections < 50% (60.00 %)"));
 }
 
+TEST(Verdict, AProcessThatWasNotFoundIsTold) {
+  TestRun run{kPlan + "observe: [{name: server, port: 9999}, {name: proxy, port: 8088}]\n", {"a1"}};
+  run.stages({0, 2});
+  run.send(0, Second{0}.opened(0, 0, 10).open(10));
+  run.aggregate.observed(1, 0, 0.5, 1'000);
+  EXPECT_THAT(decide({}, run.aggregate).warnings, IsEmpty()) << "too early to say";
+  run.send(0, Second{1}.closed(0, 0, 10).last());
+  EXPECT_THAT(
+      decide({}, run.aggregate).warnings,
+      ElementsAre("observe: no process was found that listens on port 9999 of the coordinator's host, "
+                  "so 'server' was not observed"));
+}
+
+constexpr const char* kTimed = R"(
+name: timed
+target: ws://127.0.0.1:8088/echo
+scenarios: {user: {script: [connect]}}
+stages: [{name: setup, users: 1, rate: 10/s}, {name: hold, for: 2s}]
+thresholds: [round_trip_time p99 < 250ms in hold, requests < 1]
+)";
+
+TEST(Verdict, AMissedTimeSaysThatTheGeneratorItselfWasLate) {
+  TestRun run{kTimed, {"a1"}};
+  run.stages({0, 1, 3});
+  const Health late{.lag_p99_us = 614'000};
+  run.send(0, Second{0}.opened(0, 0, 1).open(1).health(late));
+  run.send(0, Second{1}.count(1, 0, Counter::requests, 1).sample(1, 0, Time::round_trip, 400).open(1));
+  run.send(0, Second{2}
+                  .count(1, 0, Counter::requests, 1)
+                  .sample(1, 0, Time::round_trip, 614'400)
+                  .closed(1, 0, 1)
+                  .health(late)
+                  .last());
+  const Decision decision = decide({}, run.aggregate);
+  EXPECT_EQ(exit_code(decision.verdict), 99) << "a SUSPECT second changes no exit code";
+  EXPECT_THAT(decision.reasons,
+              ElementsAre("threshold missed: round_trip_time p99 < 250ms in hold (614 ms, first in second "
+                          "2); 1 SUSPECT second "
+                          "of the generator within (second 2: a1 late by 614.0 ms (p99)), whose own lateness "
+                          "may be in it",
+                          "threshold missed: requests < 1 (2)"))
+      << "second 0 is of another stage, and a count has no lateness in it";
+}
+
+TEST(Verdict, AMissedTimeOfAPunctualGeneratorIsTheTargets) {
+  TestRun run{kTimed, {"a1"}};
+  run.stages({0, 1, 3});
+  run.send(0, Second{0}.opened(0, 0, 1).open(1).health({.lag_p99_us = 614'000}));
+  run.send(0, Second{1}
+                  .count(1, 0, Counter::requests, 1)
+                  .sample(1, 0, Time::round_trip, 614'400)
+                  .closed(1, 0, 1)
+                  .last());
+  EXPECT_THAT(decide({}, run.aggregate).reasons,
+              Contains("threshold missed: round_trip_time p99 < 250ms in hold (614 ms)"));
+}
+
 // P071
 TEST(Verdict, ARunInWhichNothingConnectedNeverPasses) {
   TestRun run{R"(
