@@ -10,6 +10,7 @@
 #include "coordinator/check_data.h"
 #include "coordinator/check_script.h"
 #include "core/format.h"
+#include "core/nearest.h"
 #include "core/preflight.h"
 #include "core/timeline.h"
 
@@ -237,6 +238,58 @@ void never_back(const Plan& plan, Notes& notes) {
             stage.name, format_count(cut.count), plan.scenarios[cut.scenario].name));
 }
 
+void texts_like_pointers(const Scenario& scenario, const std::vector<Capture>& set, const char* step,
+                         Notes& notes) {
+  for (const Capture& capture : set) {
+    const auto* text = std::get_if<Template>(&capture.source);
+    if (text == nullptr) continue;
+    const std::string& source = text->source();
+    std::string pointer;
+    if (source.starts_with("$.")) {
+      pointer = "/" + source.substr(2);
+      std::replace(pointer.begin(), pointer.end(), '.', '/');
+    } else if (source.starts_with("/") && source.find(' ') == std::string::npos) {
+      pointer = source;
+    }
+    if (pointer.empty()) continue;
+    notes.push_back(
+        fmt::format("'set' of '{}' in scenario '{}' keeps the text {} as '{}'; for a member of the "
+                    "reply write {{json: {}}}",
+                    step, scenario.name, quoted(source), scenario.captures[capture.place].name, pointer));
+  }
+}
+
+/// A text in the place of what a reply holds, written as other tools write it.
+void texts_like_pointers(const Scenario& scenario, const Steps& steps, Notes& notes) {
+  for (const Step& step : steps) {
+    if (const auto* request = std::get_if<RequestStep>(&step.what))
+      texts_like_pointers(scenario, request->set, "request", notes);
+    if (const auto* expect = std::get_if<ExpectStep>(&step.what))
+      texts_like_pointers(scenario, expect->set, "expect", notes);
+    if (const auto* repeat = std::get_if<RepeatStep>(&step.what))
+      texts_like_pointers(scenario, repeat->body, notes);
+    if (const auto* choose = std::get_if<ChooseStep>(&step.what))
+      for (const ChooseStep::Branch& branch : choose->branches)
+        texts_like_pointers(scenario, branch.body, notes);
+  }
+}
+
+/// Users of the closed model begin anew when their script ends: one without a pause connects as fast as the
+/// target lets it, which "connects" in the table does not say.
+void without_pause(const Plan& plan, Notes& notes) {
+  const std::vector<StageTimeline> stages = timeline(plan);
+  for (std::uint32_t s = 0; s < plan.scenarios.size(); ++s) {
+    const Scenario& scenario = plan.scenarios[s];
+    const bool has_users = std::any_of(stages.begin(), stages.end(),
+                                       [&](const StageTimeline& stage) { return stage.users_at_end[s] > 0; });
+    if (!has_users || mean_script_s(scenario) > 0) continue;
+    notes.push_back(fmt::format(
+        "'{}' has no pause, and its users begin anew as soon as they are done: they connect again "
+        "and again, as fast as the target lets them; end with 'listen', or put a 'think' into it",
+        scenario.name));
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> check_notes(const Plan& plan, const CheckFacts& facts) {
@@ -245,6 +298,8 @@ std::vector<std::string> check_notes(const Plan& plan, const CheckFacts& facts) 
   few_broadcasts(plan, notes);
   slower_than_the_stage(plan, notes);
   never_used(plan, notes);
+  without_pause(plan, notes);
+  for (const Scenario& scenario : plan.scenarios) texts_like_pointers(scenario, scenario.script, notes);
   note_data(plan, notes);
   never_back(plan, notes);
   if (std::string doubt = doubt_of(plan.connection); !doubt.empty()) notes.push_back(std::move(doubt));

@@ -256,6 +256,43 @@ TEST(CheckNotes, AScenarioWithoutUsersIsNamed) {
   EXPECT_THAT(check_notes(plan, facts()), Contains("no stage has users or arrivals of scenario 'publisher'"));
 }
 
+TEST(CheckNotes, AScriptWithoutAPauseIsNamed) {
+  Plan plan = c1000k();
+  plan.scenarios[0].script = {{ConnectStep{}}, {SendStep{}}, {CloseStep{}}};
+  const auto named = Contains(
+      "'subscriber' has no pause, and its users begin anew as soon as they are done: they connect again and "
+      "again, as fast as the target lets them; end with 'listen', or put a 'think' into it");
+  EXPECT_THAT(check_notes(plan, facts()), named);
+  plan.scenarios[0].script.insert(plan.scenarios[0].script.begin() + 1, think(kSecond_ns));
+  EXPECT_THAT(check_notes(plan, facts()), Not(named));
+}
+
+TEST(CheckNotes, ATextThatLooksLikeAPointerIsNamed) {
+  const auto plan = read_plan({"t.yaml",
+                               R"(
+name: t
+target: ws://127.0.0.1/
+stages: [{name: s, users: {a: 1, b: 1}, for: 9s}]
+scenarios:
+  a:
+    script:
+      - connect
+      - {repeat: {every: 1s, do: [{request: {text: hi, set: {token: $.a.token, id: {json: /id}, path: /b/c}}}]}}
+  b: {script: [connect, {expect: {set: {c: "/path of ours", d: text, e: $.e}}}, listen]}
+)",
+                               {},
+                               ""});
+  ASSERT_TRUE(plan) << render("t.yaml", plan.error());
+  EXPECT_THAT(
+      check_notes(*plan, facts()),
+      ElementsAre("'set' of 'request' in scenario 'a' keeps the text '$.a.token' as 'token'; for a "
+                  "member of the reply write {json: /a/token}",
+                  "'set' of 'request' in scenario 'a' keeps the text '/b/c' as 'path'; for a member of "
+                  "the reply write {json: /b/c}",
+                  "'set' of 'expect' in scenario 'b' keeps the text '$.e' as 'e'; for a member of the "
+                  "reply write {json: /e}"));
+}
+
 TEST(CheckNotes, AnEstimateNearTheCapacityIsNamed) {
   CheckFacts tight = facts();
   tight.descriptor_limit = 4300;  // holds 4,100; about 4,000 are expected
