@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/proxy.h"
 #include "core/storm.h"
 
 namespace onrush {
@@ -231,6 +232,14 @@ Json observed_json(const Aggregate& aggregate) {
   return json;
 }
 
+// With what the plan was run; no password of the proxy among it, as in the copy of the plan.
+Json parameters_json(const Plan& plan) {
+  Json json = Json::object();
+  for (const auto& [name, value] : plan.parameters)
+    json[name] = plan.connection.proxy ? without_user_info(value, *plan.connection.proxy) : value;
+  return json;
+}
+
 std::string dumped(const Json& json) {
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -248,6 +257,7 @@ std::string summary_json(const RunFacts& facts, const Aggregate& aggregate) {
             {"reasons", facts.decision.reasons},
             {"warnings", facts.decision.warnings},
             {"target", describe(aggregate.plan().targets)},
+            {"parameters", parameters_json(aggregate.plan())},
             {"hosts", facts.hosts}};
   if (facts.clock_error_us) json["clock_error_us"] = *facts.clock_error_us;
   json["counts"] = counts_json(total.counters, open_of(total.counters));

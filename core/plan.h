@@ -261,6 +261,8 @@ enum class OnAgentLoss : std::uint8_t { carry_on, abort };
 
 struct Plan {
   std::string name;
+  /// As --set gives them, or as the plan does; variables of the environment stay names.
+  std::map<std::string, std::string> parameters = {};
   std::vector<Target> targets = {Target{}};  ///< at least one
   Connection connection;
   std::vector<Feed> data;

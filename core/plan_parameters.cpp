@@ -19,6 +19,7 @@ constexpr std::size_t kMostReplaced =
 struct Parameter {
   std::string value;
   std::string setting;  ///< "--set rate=5" if that gave the value
+  std::string shown;    ///< the value with variables of the environment as names
 };
 
 using Parameters = std::map<std::string, Parameter, std::less<>>;
@@ -94,7 +95,8 @@ Parameters stated(const YamlNode* section, Reader& reader) {
       reader.complain(value, fmt::format("parameter '{}' has more than {} bytes", key.text, kLargestValue));
       text = nullptr;
     }
-    parameters[key.text] = {text == nullptr ? "" : with_environment(reader, value, *text), ""};
+    const std::string written = text == nullptr ? "" : *text;
+    parameters[key.text] = {with_environment(reader, value, written), "", written};
   }
   for (std::size_t i = 0; i + 1 < section->children.size(); i += 2) {
     const YamlNode& value = *section->children[i + 1];
@@ -128,8 +130,10 @@ void apply(const Settings& settings, Parameters& parameters, Reader& reader) {
     } else if (find_bad_utf8(value) != std::string_view::npos) {
       refuse("the value is not UTF-8");
     } else {
-      known->second = {value, fmt::format("--set {}={}", name,
-                                          quoted(value).size() == value.size() + 2 ? value : quoted(value))};
+      known->second = {
+          value,
+          fmt::format("--set {}={}", name, quoted(value).size() == value.size() + 2 ? value : quoted(value)),
+          value};
     }
   }
 }
@@ -202,13 +206,17 @@ class Replacer {
 
 }  // namespace
 
-void substitute_parameters(YamlTree& tree, const Settings& settings, Reader& reader) {
+std::map<std::string, std::string> substitute_parameters(YamlTree& tree, const Settings& settings,
+                                                         Reader& reader) {
   YamlNode* section = child(tree.root(), "parameters");
   Parameters parameters = stated(section, reader);
   apply(settings, parameters, reader);
   Replacer replacer(parameters, reader);
   replacer.skip(section);
   replacer.visit(tree.root());
+  std::map<std::string, std::string> shown;
+  for (auto& [name, parameter] : parameters) shown.emplace(name, std::move(parameter.shown));
+  return shown;
 }
 
 }  // namespace onrush

@@ -5,6 +5,7 @@
 // again for parameters, so nothing can grow without bound.
 #pragma once
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,7 +17,9 @@ namespace onrush {
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
 /// Replaces parameters in all values below `root`, and reports names that are neither parameters nor
-/// variables.
-void substitute_parameters(YamlTree& tree, const Settings& settings, Reader& reader);
+/// variables. Returns what they were replaced by, but for variables of the environment, which may be secrets
+/// and stay names.
+std::map<std::string, std::string> substitute_parameters(YamlTree& tree, const Settings& settings,
+                                                         Reader& reader);
 
 }  // namespace onrush

@@ -185,9 +185,10 @@ Expected<Plan, std::vector<Diagnostic>> read_plan(const PlanSource& source) {
   reader.names().captures = captured_names(tree->root());
   Settings settings = source.settings;
   const std::optional<std::string> search_load = take_search_load(settings);
-  substitute_parameters(*tree, settings, reader);
+  std::map<std::string, std::string> parameters = substitute_parameters(*tree, settings, reader);
   reader.names().captures.clear();
   Plan plan = read_root(reader, tree->root(), source.target, search_load);
+  plan.parameters = std::move(parameters);
   plan.files = reader.take_files();
   std::vector<Diagnostic> mistakes = reader.take();
   if (!mistakes.empty()) return Unexpected{std::move(mistakes)};

@@ -54,6 +54,21 @@ std::string repeated(std::string_view text, std::size_t times) {
   return out;
 }
 
+TEST(PlanParameters, ArePartOfThePlanAsTheRunUsesThem) {
+  PlanSource source{"t.yaml",
+                    "name: t\ntarget: ws://127.0.0.1/\nparameters: {users: 10, greet: 'hi ${user}', "
+                    "token: '${env.TOKEN}'}\nscenarios: {a: {script: [connect, {send: {text: "
+                    "'${greet} ${token}'}}]}}\nstages: [{name: s, users: '${users}', for: 1s}]\n",
+                    {{"users", "25"}},
+                    ""};
+  source.around.variable = [](const std::string&) { return std::optional<std::string>{"secret"}; };
+  const auto plan = read_plan(source);
+  ASSERT_TRUE(plan) << render("t.yaml", plan.error());
+  const std::map<std::string, std::string> expected{
+      {"users", "25"}, {"greet", "hi ${user}"}, {"token", "${env.TOKEN}"}};
+  EXPECT_EQ(plan->parameters, expected) << "and no value of the environment, which may be a secret";
+}
+
 TEST(Plan, AMillionSubscribersAreReadAsTheyStand) {
   const Plan plan = good(file("plans/c1000k.yaml"));
   EXPECT_EQ(plan.name, "c1000k");
