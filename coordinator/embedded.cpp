@@ -107,6 +107,9 @@ std::optional<std::string> write_files(const std::string& folder,
     file << content;
     if (!file.flush()) return fmt::format("cannot write {}: {}", path.string(), std::strerror(errno));
   }
+  // Of an earlier run in the same folder: only a run that is traced writes one.
+  if (files.contains("summary.json") && !files.contains("trace.txt"))
+    std::filesystem::remove(std::filesystem::path{folder} / "trace.txt", error);
   return std::nullopt;
 }
 

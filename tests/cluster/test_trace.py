@@ -81,3 +81,13 @@ def test_P071_a_wrong_trace_is_exit_2_and_starts_nothing(text, tmp_path):
     process = Process(tmp_path, "run", BIN / "onrush", "run", plan, "--trace", text)
     assert process.wait(20) == 2
     assert "write users=N, N from 1 to 1000" in process.said()
+
+
+def test_a_trace_of_an_earlier_run_does_not_stay_in_the_folder_of_one_without(tmp_path):
+    with start_target("beast") as target:
+        run(tmp_path, target.port, "--trace", "users=1")
+        (tmp_path / "results/notes.txt").write_text("mine")
+        assert (tmp_path / "results/trace.txt").exists()
+        run(tmp_path, target.port)
+    assert not (tmp_path / "results/trace.txt").exists()
+    assert (tmp_path / "results/notes.txt").exists(), "what is not ours stays"
