@@ -20,6 +20,9 @@ constexpr std::size_t kShownBytes = 200;
 
 std::string_view text_of(const KeyText& key) noexcept { return {key.data(), key.size()}; }
 
+// What a server that expects TLS says to an upgrade request, if it says anything (RFC 8446 section 5.1).
+std::uint32_t is_tls_alert(std::string_view bytes) { return bytes.starts_with("\x15\x03") ? 1 : 0; }
+
 }  // namespace
 
 bool Worker::start_session(std::uint32_t scenario, std::uint64_t user, std::int64_t due_ns, bool arrival) {
@@ -180,7 +183,9 @@ std::optional<Worker::Head> Worker::take_head(Session& session, std::span<const 
   const std::string_view text = text_of(bytes);
   if (session.partial == 0) {
     if (!may_be_http(text))
-      return attempt_failed(session, {phase, Cause::not_http, 0}, escaped(text, kShownBytes)), std::nullopt;
+      return attempt_failed(session, {phase, Cause::not_http, is_tls_alert(text)},
+                            escaped(text, kShownBytes)),
+             std::nullopt;
     const auto end = find_head_end(text, 0);
     if (end && *end <= kMaxHeadBytes) return Head{text.substr(0, *end), bytes.subspan(*end)};
   }
@@ -190,7 +195,8 @@ std::optional<Worker::Head> Worker::take_head(Session& session, std::span<const 
   partial.bytes.append(text.substr(0, kMaxHeadBytes + 1 - before));
   const std::string_view all = partial.bytes;
   if (!may_be_http(all))
-    return attempt_failed(session, {phase, Cause::not_http, 0}, escaped(all, kShownBytes)), std::nullopt;
+    return attempt_failed(session, {phase, Cause::not_http, is_tls_alert(all)}, escaped(all, kShownBytes)),
+           std::nullopt;
   const auto end = find_head_end(all, before);
   if (end && *end <= kMaxHeadBytes) return Head{all.substr(0, *end), bytes.subspan(*end - before)};
   if (all.size() > kMaxHeadBytes)

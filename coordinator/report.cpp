@@ -113,6 +113,7 @@ Json failures_json(const Aggregate& aggregate) {
     row.last_us = std::max(row.last_us, total.last_us);
     show_more(row.sample, total.sample);
   }
+  const bool any_opened = at(aggregate.counters(), Counter::opened) > 0;
   std::vector<const FailureTotal*> sorted;
   for (const auto& [key, row] : rows) sorted.push_back(&row);
   std::stable_sort(sorted.begin(), sorted.end(),
@@ -129,7 +130,7 @@ Json failures_json(const Aggregate& aggregate) {
                     {"sample", row->sample},
                     {"first_s", seconds(row->first_us)},
                     {"last_s", seconds(row->last_us)},
-                    {"remedy", remedy(row->failure)}});
+                    {"remedy", may_be_of_scheme(row->failure) && any_opened ? "" : remedy(row->failure)}});
   return json;
 }
 

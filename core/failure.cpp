@@ -212,7 +212,8 @@ std::string describe(const Failure& failure) {
     case Cause::system: return describe_system(failure.detail);
     case Cause::timeout: return describe_timeout(failure);
     case Cause::refused_status: return describe_status(failure.detail);
-    case Cause::not_http: return "answer is not HTTP";
+    case Cause::not_http:
+      return failure.detail == 1 ? "answer is a TLS alert, not HTTP" : "answer is not HTTP";
     case Cause::head_too_large: return "response head over 16 KiB";
     case Cause::bad_header: return "malformed response header";
     case Cause::missing_upgrade: return "101 without 'Upgrade: websocket'";
@@ -360,6 +361,12 @@ bool is_ours(const Failure& failure) noexcept {
   return is_own_limit(failure) || failure.cause == Cause::cancelled || failure.cause == Cause::agent_lost;
 }
 
+bool may_be_of_scheme(const Failure& failure) noexcept {
+  return (failure.phase == Phase::tls || failure.phase == Phase::upgrade) &&
+         (failure.cause == Cause::end_of_stream ||
+          (failure.cause == Cause::system && failure.detail == ECONNRESET));
+}
+
 const char* remedy(const Failure& failure) noexcept {
   if (failure.cause == Cause::no_port) return "add --source-addresses";
   if (failure.cause == Cause::no_row) return "give the feed more rows, or take: cycle, or on_end: stop";
@@ -376,7 +383,11 @@ const char* remedy(const Failure& failure) noexcept {
     if (failure.cause != Cause::refused_status) return "";
     return failure.detail == 407 ? "are user and password right?" : "the proxy does not reach the target";
   }
-  if (failure.cause == Cause::not_http) return "is this a plain WebSocket port?";
+  if (failure.cause == Cause::not_http)
+    return failure.detail == 1 ? "this port speaks TLS: write wss://" : "is this a plain WebSocket port?";
+  if (may_be_of_scheme(failure))
+    return failure.phase == Phase::tls ? "does this port speak TLS? ws:// goes without"
+                                       : "does this port speak TLS? then write wss://";
   if (failure.cause == Cause::not_tls) return "is this a wss:// port? ws:// goes without TLS";
   if (failure.cause == Cause::self_signed || failure.cause == Cause::incomplete_chain)
     return "name its CA in connection.tls.ca";

@@ -33,7 +33,7 @@ enum class Cause : std::uint8_t {
   system,              ///< a system call failed; detail = errno
   timeout,             ///< no answer within the step's time; detail = milliseconds
   refused_status,      ///< HTTP status other than 101; detail = status
-  not_http,            ///< what came is not an HTTP/1.x response head
+  not_http,            ///< what came is not an HTTP/1.x response head; detail = 1 if it is a TLS alert
   head_too_large,      ///< response head over the limit
   bad_header,          ///< a header line that RFC 9112 forbids
   missing_upgrade,     ///< no `Upgrade: websocket`
@@ -120,6 +120,10 @@ void show_more(std::string& sample, std::string_view other);
 /// True if it is ours and means that the measurement cannot be trusted: a limit of this machine was hit, or
 /// the plan's data did not serve.
 [[nodiscard]] bool is_own_limit(const Failure& failure) noexcept;
+
+/// True of the silent end that a server makes of a connection with TLS where it expects none, or without
+/// where it expects it. Servers in trouble end connections so too: it is no hint once any has opened.
+[[nodiscard]] bool may_be_of_scheme(const Failure& failure) noexcept;
 
 /// What to do about it in a few words, or "" ("add --source-addresses", "raise ulimit -n").
 [[nodiscard]] const char* remedy(const Failure& failure) noexcept;

@@ -58,6 +58,7 @@ def test_P005_a_redirect_is_shown_and_never_followed(status, tmp_path):
     (b"HTTP/1.1 403 x\r\n\r\n", "refused_status", 403),
     (b"HTTP/2 101\r\n\r\n", "not_http", 0),
     (b"\x16\x03\x01\x00\xff random \x1b[2J bytes\r\n\r\n", "not_http", 0),
+    (b"\x15\x03\x03\x00\x02\x02\x46", "not_http", 1),  # a TLS alert
 ])
 def test_P008_only_a_101_opens_and_no_frame_follows_anything_else(answer, kind, detail, tmp_path):
     with ScriptedServer({"/": [answer, HOLD]}) as server:

@@ -55,6 +55,18 @@ TEST(Failure, OwnLimitsAreOursAndHaveARemedy) {
   EXPECT_TRUE(is_own_limit({Phase::connect, Cause::no_port, 0}));
 }
 
+TEST(Failure, ASchemeThatIsNotThePortsIsSuspected) {
+  for (const Cause cause : {Cause::end_of_stream, Cause::system}) {
+    const std::uint32_t detail = cause == Cause::system ? ECONNRESET : 0;
+    EXPECT_STREQ(remedy({Phase::tls, cause, detail}), "does this port speak TLS? ws:// goes without");
+    EXPECT_STREQ(remedy({Phase::upgrade, cause, detail}), "does this port speak TLS? then write wss://");
+    EXPECT_TRUE(may_be_of_scheme({Phase::tls, cause, detail}));
+    EXPECT_FALSE(may_be_of_scheme({Phase::open, cause, detail}));
+  }
+  EXPECT_STREQ(remedy({Phase::upgrade, Cause::not_http, 1}), "this port speaks TLS: write wss://");
+  EXPECT_FALSE(may_be_of_scheme({Phase::upgrade, Cause::not_http, 1})) << "nothing else says so";
+}
+
 TEST(Failure, WhatThePlanOrALostAgentEndedIsOursButNoLimit) {
   for (const Cause cause : {Cause::cancelled, Cause::agent_lost}) {
     EXPECT_TRUE(is_ours({Phase::connect, cause, 0}));
