@@ -155,8 +155,10 @@ Lines verdict(const Json& summary, const ViewStyle& style, std::string_view fold
   constexpr std::size_t kMostReasons = 8;
   const Json& reasons = list(summary, "reasons");
   for (std::size_t i = 0; i < std::min(reasons.size(), kMostReasons); ++i)
-    lines.push_back(
-        line(style, "  ").add(reasons[i].is_string() ? reasons[i].get<std::string>() : reasons[i].dump()));
+    for (Line& one :
+         flow_words(line(style, "  "),
+                    reasons[i].is_string() ? reasons[i].get<std::string>() : reasons[i].dump(), style))
+      lines.push_back(std::move(one));
   if (reasons.size() > kMostReasons)
     lines.push_back(
         line(style, fmt::format("  and {} more reasons in summary.json", reasons.size() - kMostReasons)));

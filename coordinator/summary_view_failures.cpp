@@ -15,6 +15,7 @@ namespace onrush::summary_parts {
 namespace {
 
 constexpr std::size_t kMostRows = 12;
+constexpr int kCauseColumns = 40;
 
 /// One kind of failure over all agents.
 struct Kind {
@@ -85,8 +86,10 @@ Table table_of(const std::vector<Kind>& kinds, const Json& summary, bool beside,
   const std::size_t agents = list(summary, "agents").size();
   const auto has_times = [](const Kind& kind) { return kind.first_s || kind.last_s; };
   const bool with_times = std::any_of(kinds.begin(), kinds.end(), has_times);
-  std::vector<Column> columns{
-      {"phase"}, {"cause", Align::left, 0, 40}, {"count", Align::right, 0, 26}, {"share", Align::right, 4}};
+  std::vector<Column> columns{{"phase"},
+                              {"cause", Align::left, 0, kCauseColumns},
+                              {"count", Align::right, 0, 26},
+                              {"share", Align::right, 4}};
   if (agents > 1) columns.push_back({"agents", Align::left, 3, 20});
   if (with_times) columns.insert(columns.end(), {{"first", Align::right, 1}, {"last", Align::right, 2}});
   columns.push_back({"whose", Align::left, 5});
@@ -94,7 +97,8 @@ Table table_of(const std::vector<Kind>& kinds, const Json& summary, bool beside,
   Table table{std::move(columns), 2, unicode};
   for (std::size_t i = 0; i < std::min(kinds.size(), kMostRows); ++i) {
     const Kind& kind = kinds[i];
-    std::vector<Line> cells{table.cell(kind.phase), table.cell(kind.cause),
+    const Lines cause = flow_words(Line{unicode}, kind.cause, {false, kCauseColumns, unicode});
+    std::vector<Line> cells{table.cell(kind.phase), cause.front(),
                             table.cell(format_count(kind.count), Tone::bad),
                             table.cell(share_of(kind, member(summary, "counts")))};
     if (agents > 1) cells.push_back(table.cell(agents_of(kind, agents)));
@@ -105,7 +109,8 @@ Table table_of(const std::vector<Kind>& kinds, const Json& summary, bool beside,
     cells.push_back(kind.ours ? table.cell("ours", Tone::warn) : table.cell("target"));
     if (beside) cells.push_back(table.cell(note_on(kind), Tone::dim));
     table.add_row(std::move(cells));
-    if (!beside && !note_on(kind).empty()) table.add_note(1, table.cell("  " + note_on(kind), Tone::dim));
+    for (std::size_t more = 1; more < cause.size(); ++more) table.add_note(1, cause[more]);
+    if (!beside && !note_on(kind).empty()) table.add_words(1, 2, note_on(kind), Tone::dim);
   }
   return table;
 }

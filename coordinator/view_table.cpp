@@ -28,6 +28,14 @@ void Table::add_note(std::size_t column, Line note) {
   notes_.push_back({rows_.size() - 1, column, std::move(note)});
 }
 
+void Table::add_words(std::size_t column, int further, std::string_view text, Tone tone) {
+  add_note(column, Line{unicode_});
+  Note& note = notes_.back();
+  note.words = text;
+  note.further = further;
+  note.tone = tone;
+}
+
 Line Table::cell(std::string_view text, Tone tone) const { return Line{unicode_}.add(text, tone); }
 
 int Table::width_of(std::size_t column) const {
@@ -91,8 +99,15 @@ std::vector<Line> Table::lay_out(const ViewStyle& style) const {
     for (std::size_t c = 0; c < columns_.size(); ++c)
       if (shown[c]) put(line, rows_[r][c], begins[c], columns_[c], widths[c]);
     lines.push_back(std::move(line));
-    for (; note != notes_.end() && note->row == r; ++note)
-      lines.push_back(Line{unicode_}.pad_to(begins[note->column]).add(note->text));
+    for (; note != notes_.end() && note->row == r; ++note) {
+      Line indented = Line{unicode_}.pad_to(begins[note->column] + note->further);
+      if (note->words.empty()) {
+        lines.push_back(indented.add(note->line));
+        continue;
+      }
+      for (Line& one : flow_words(std::move(indented), note->words, style, note->tone))
+        lines.push_back(std::move(one));
+    }
   }
   return lines;
 }

@@ -35,6 +35,8 @@ class Table {
   /// Lines that follow the last row, indented to the begin of `column` if that is shown, else to the table's
   /// indent.
   void add_note(std::size_t column, Line note);
+  /// The same with the words of a text, on as many lines as they need, `further` columns to the right.
+  void add_words(std::size_t column, int further, std::string_view text, Tone tone = Tone::plain);
 
   [[nodiscard]] std::vector<Line> lay_out(const ViewStyle& style) const;
   [[nodiscard]] bool empty() const noexcept { return rows_.empty(); }
@@ -46,7 +48,10 @@ class Table {
   struct Note {
     std::size_t row;
     std::size_t column;
-    Line text;
+    Line line;
+    std::string words = {};  ///< instead of the line
+    int further = 0;
+    Tone tone = Tone::plain;
   };
   [[nodiscard]] int width_of(std::size_t column) const;
   [[nodiscard]] std::vector<bool> shown(const std::vector<int>& widths, int width) const;

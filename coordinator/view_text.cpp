@@ -233,11 +233,11 @@ std::vector<Line> flow(Line head, const std::vector<Line>& pieces, int gap, cons
   return lines;
 }
 
-std::vector<Line> flow_words(Line head, std::string_view text, const ViewStyle& style) {
+std::vector<Line> flow_words(Line head, std::string_view text, const ViewStyle& style, Tone tone) {
   std::vector<Line> words;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(' ', begin), text.size());
-    words.push_back(Line{style.unicode}.add(text.substr(begin, end - begin)));
+    words.push_back(Line{style.unicode}.add(text.substr(begin, end - begin), tone));
     begin = end + 1;
   }
   return flow(std::move(head), words, 1, style);

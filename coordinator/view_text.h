@@ -74,7 +74,8 @@ class Line {
                                      const ViewStyle& style);
 
 /// The same with the words of a text.
-[[nodiscard]] std::vector<Line> flow_words(Line head, std::string_view text, const ViewStyle& style);
+[[nodiscard]] std::vector<Line> flow_words(Line head, std::string_view text, const ViewStyle& style,
+                                           Tone tone = Tone::plain);
 
 /// The lines, one below another, each with its newline.
 [[nodiscard]] std::string render(const std::vector<Line>& lines, const ViewStyle& style);

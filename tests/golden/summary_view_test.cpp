@@ -194,6 +194,30 @@ TEST(SummaryView, TellsWireAndPayloadApartWhereCompressionSavedBytes) {
   EXPECT_EQ(screen.find("sent 1"), std::string::npos) << "what became longer is no saving";
 }
 
+TEST(SummaryView, TellsWhoGaveUp) {
+  Json summary = passed();
+  summary["stages"][0]["counts"]["gave_up"] = 1'177;
+  EXPECT_NE(render_summary(summary, {}, kFolder).find("1,177 gave up"), std::string::npos);
+}
+
+TEST(SummaryView, WrapsReasonsCausesAndRemedies) {
+  Json summary = failing();
+  summary["reasons"] = {
+      "threshold missed: round_trip_time p99 < 250ms in hold (614.4 ms); 1 SUSPECT second of "
+      "the generator within, whose own lateness may be in it"};
+  summary["failures"][0]["cause"] = "certificate's issuer is not known: chain incomplete or CA not trusted";
+  summary["failures"][0]["remedy"] =
+      "name its CA in connection.tls.ca, or else let it be known to the system";
+  summary["failures"][0]["count"] = 9'000;
+  summary["thresholds"][0]["held"] = false;
+  summary["thresholds"][0]["doubt"] =
+      "1 SUSPECT second of the generator within (second 2: a1 late by 614.0 ms "
+      "(p99)), whose own lateness may be in it";
+  const std::string screen = render_summary(summary, {}, kFolder);
+  EXPECT_EQ(screen.find("…"), std::string::npos) << screen;
+  expect_golden("view/summary_wrapped.txt", screen);
+}
+
 TEST(SummaryView, NamesTheAgentThatWasLost) {
   expect_golden("view/summary_degraded.txt", render_summary(lost_agent(), {}, kFolder));
 }
