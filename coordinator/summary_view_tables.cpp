@@ -74,6 +74,7 @@ std::vector<std::string> clauses(const Json& stage) {
   if (of("closed") > lost + cut)
     clauses.push_back(format_count(of("closed") - lost - cut) + " closed in order");
   if (of("reconnected") > 0) clauses.push_back(format_count(of("reconnected")) + " came back");
+  if (of("gave_up") > 0) clauses.push_back(format_count(of("gave_up")) + " gave up");
   if (of("lost") > 0 || (clauses.empty() && count(counts, "lost")))
     clauses.push_back(format_count(of("lost")) + " lost");
   return clauses;
