@@ -40,6 +40,30 @@ bool begins(std::string_view word, std::string_view known) {
   return word.size() >= 4 && known.size() > word.size() && known.substr(0, word.size()) == word;
 }
 
+struct Synonym {
+  std::string_view theirs;
+  std::string_view ours;
+};
+
+// Words of other load generators; of several of ours, the first that is known where it stands.
+constexpr std::array kSynonyms = std::to_array<Synonym>({
+    {"sleep", "think"},     {"wait", "think"},           {"pause", "think"},
+    {"delay", "think"},     {"loop", "repeat"},          {"iterations", "times"},
+    {"vus", "users"},       {"clients", "users"},        {"duration", "for"},
+    {"ramp", "over"},       {"rampup", "over"},          {"capture", "set"},
+    {"extract", "set"},     {"check", "reply"},          {"check", "expect"},
+    {"assert", "reply"},    {"assert", "expect"},        {"receive", "expect"},
+    {"match", "reply"},     {"disconnect", "close"},     {"avg", "mean"},
+    {"average", "mean"},    {"median", "p50"},           {"med", "p50"},
+    {"vars", "parameters"}, {"variables", "parameters"},
+});
+
+std::string_view synonym(std::string_view word, std::span<const std::string_view> known) {
+  for (const Synonym& s : kSynonyms)
+    if (s.theirs == word && std::find(known.begin(), known.end(), s.ours) != known.end()) return s.ours;
+  return {};
+}
+
 std::string joined(std::span<const std::string_view> words, std::string_view last) {
   std::string out;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -55,6 +79,7 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
   if (word.empty() || word.size() > kLongestWord) return {};
   std::string small(word);
   std::transform(small.begin(), small.end(), small.begin(), lower);
+  if (const std::string_view ours = synonym(small, known); !ours.empty()) return ours;
   std::string_view best;
   std::size_t fewest = std::max<std::size_t>(1, small.size() / 3) + 1;
   for (const std::string_view candidate : known) {

@@ -10,7 +10,8 @@
 
 namespace onrush {
 
-/// The nearest of `known` if it differs by few letters only; otherwise "".
+/// The nearest of `known` if it differs by few letters only, or is our word for what other load generators
+/// call so; otherwise "".
 [[nodiscard]] std::string_view nearest(std::string_view word, std::span<const std::string_view> known);
 
 /// "; did you mean 'rate'?", or "" if nothing is near.

@@ -95,6 +95,23 @@ Duration bell(Reader& reader, const Fields& fields, const YamlNode& node, std::s
   return time;
 }
 
+// "1s..3s" if that, "1-3s" or "1s - 3s" was written where one time is wanted; otherwise "".
+std::string range_meant(const YamlNode& node) {
+  if (node.kind != YamlNode::Kind::scalar) return "";
+  const std::string_view text = node.text;
+  const std::size_t dots = text.find("..");
+  const std::size_t at = dots != std::string_view::npos ? dots : text.find('-');
+  if (at == std::string_view::npos || at == 0) return "";
+  const auto trimmed = [](std::string_view part) {
+    part.remove_prefix(std::min(part.find_first_not_of(' '), part.size()));
+    return part.substr(0, part.find_last_not_of(' ') + 1);
+  };
+  std::string low{trimmed(text.substr(0, at))};
+  const std::string high{trimmed(text.substr(at + (dots != std::string_view::npos ? 2 : 1)))};
+  if (parse_decimal(low)) low += high.substr(std::min(high.find_first_not_of("0123456789."), high.size()));
+  return parse_duration(low) && parse_duration(high) ? fmt::format("{}..{}", low, high) : "";
+}
+
 }  // namespace
 
 Message read_message(Reader& reader, const Fields& fields, const YamlNode& at) {
@@ -186,6 +203,10 @@ Reply read_reply_fields(Reader& reader, const Fields& fields) {
 
 Duration read_think_time(Reader& reader, const YamlNode& node, const std::string& what) {
   if (node.kind != YamlNode::Kind::map) {
+    if (const std::string range = range_meant(node); !range.empty()) {
+      reader.complain(node, fmt::format("{} is {}; write {{uniform: {}}}", what, quoted(node.text), range));
+      return {};
+    }
     const std::int64_t ns = reader.duration_ns(node, what, Zero::refused).value_or(1);
     return {Duration::Kind::fixed, ns, 0, 0, 0};
   }

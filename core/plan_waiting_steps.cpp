@@ -26,7 +26,14 @@ ExpectStep read_expect(const StepContext& context, const YamlNode& name, const Y
   ExpectStep step;
   const std::string what = context.within(name);
   const bool is_any = value.kind == YamlNode::Kind::scalar && value.text == "any";
-  if (!given(value) || is_any || !context.reader.is_map(value, what, "any, or {text: hello}")) return step;
+  if (!given(value) || is_any) return step;
+  if (value.kind == YamlNode::Kind::scalar) {
+    context.reader.complain(value,
+                            fmt::format("{} is {}; write any, or {{text: {}}}", what, quoted(value.text),
+                                        value.text.size() < 20 ? value.text : "hello"));
+    return step;
+  }
+  if (!context.reader.is_map(value, what, "{text: hello}")) return step;
   const Fields fields(context.reader, value, kExpectKeys, what);
   step.reply = read_reply_fields(context.reader, fields);
   step.set = read_kept(context, fields);

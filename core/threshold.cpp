@@ -150,11 +150,20 @@ class ExpressionReader {
     }
     const auto percent =
         w.text[0] == 'p' ? parse_decimal(w.text.substr(1)) : Expected<double, std::string>(0.0);
-    if (!percent || *percent <= 0 || *percent > 100)
-      return fail(w.offset, fmt::format("unknown statistic {}; write p99, p99.9, mean, min, max or count",
-                                        quoted(w.text)));
+    if (!percent || *percent <= 0 || *percent > 100) return unknown_statistic(w);
     expression_.subject = TimeStatistic{time, Statistic::quantile, *percent / 100};
     return true;
+  }
+
+  bool unknown_statistic(const Word& w) {
+    constexpr std::array<std::string_view, 6> kUsual{"mean", "min", "max", "count", "p50", "p99"};
+    // "p0" lies near "p50", and is no mistake of a letter.
+    std::string hint = parse_decimal(w.text.substr(1)) ? "" : did_you_mean(w.text, kUsual);
+    if (w.text.starts_with("p(") && w.text.ends_with(")") &&
+        parse_decimal(w.text.substr(2, w.text.size() - 3)))
+      hint = fmt::format("; write p{}", w.text.substr(2, w.text.size() - 3));
+    return fail(w.offset, fmt::format("unknown statistic {}{}", quoted(w.text),
+                                      hint.empty() ? "; write p99, p99.9, mean, min, max or count" : hint));
   }
 
   bool comparison() {
