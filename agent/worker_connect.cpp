@@ -148,14 +148,18 @@ void Worker::established(Session& session) noexcept {
 bool Worker::encode_request_of(const Session& session) {
   const KeyText key = key_of(session);
   const UpgradeHead& head = program_.heads[step_of(session).head];
-  std::string_view lines = head.fixed();
+  RequestExtras extras{head.fixed_path(), head.fixed(), head.has_host(), program_.extensions};
   if (!head.is_fixed()) {
+    const TemplateValues values = values_of_attempt(session);
     text_.clear();
-    if (!head.render(values_of_attempt(session), text_)) return false;
-    lines = text_;
+    head.render_path(values, text_);
+    const std::size_t path_bytes = text_.size();
+    if (!head.render(values, text_)) return false;
+    extras.path = std::string_view{text_}.substr(0, path_bytes);
+    extras.lines = std::string_view{text_}.substr(path_bytes);
   }
   frame_.clear();
-  encode_request(target_of(session), text_of(key), frame_, {lines, head.has_host(), program_.extensions});
+  encode_request(target_of(session), text_of(key), frame_, extras);
   return true;
 }
 

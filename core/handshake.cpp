@@ -258,8 +258,9 @@ void encode_request(const Url& url, std::string_view key, std::string& out, cons
   const auto stays_on_its_line = [](std::string_view text) {
     return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
   };
-  ONRUSH_CHECK(stays_on_its_line(url.path) && stays_on_its_line(url.host_header));
-  out.append("GET ").append(url.path).append(" HTTP/1.1\r\n");
+  const std::string_view path = extras.path.empty() ? std::string_view{url.path} : extras.path;
+  ONRUSH_CHECK(stays_on_its_line(path) && stays_on_its_line(url.host_header));
+  out.append("GET ").append(path).append(" HTTP/1.1\r\n");
   if (!extras.has_host) out.append("Host: ").append(url.host_header).append("\r\n");
   out.append("Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: ").append(key);
   out.append("\r\nSec-WebSocket-Version: 13\r\n").append(extras.lines);

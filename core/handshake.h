@@ -36,6 +36,7 @@ using AcceptText = std::array<char, 28>;
 
 /// What a plan wants in the request head beside what every one has.
 struct RequestExtras {
+  std::string_view path = {};        ///< instead of the target's, unless empty
   std::string_view lines = {};       ///< whole lines, each with its CRLF
   bool has_host = false;             ///< among them is a Host
   std::string_view extensions = {};  ///< the value of Sec-WebSocket-Extensions, "" for none

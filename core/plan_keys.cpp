@@ -13,9 +13,9 @@ constexpr Names<13> kPlan{"name",          "target",     "parameters", "connecti
                           "stages",        "thresholds", "abort",      "seed",       "observe",
                           "on_agent_loss", "data",       "search"};
 
-constexpr Names<12> kConnection{"headers",     "cookies",           "subprotocols", "tls",
-                                "ping",        "timeout",           "protocol",     "init",
-                                "ack_timeout", "on_protocol_error", "proxy",        "deflate"};
+constexpr Names<13> kConnection{
+    "path",     "headers", "cookies",     "subprotocols",      "tls",   "ping",   "timeout",
+    "protocol", "init",    "ack_timeout", "on_protocol_error", "proxy", "deflate"};
 
 constexpr Names<4> kDeflate{"client_max_window_bits", "server_max_window_bits", "client_no_context_takeover",
                             "server_no_context_takeover"};
@@ -35,7 +35,7 @@ constexpr Names<18> kStep{"connect", "send", "request",   "listen",      "think"
                           "close",   "drop", "expect",    "ping",        "log",   "reconnect",
                           "choose",  "set",  "subscribe", "unsubscribe", "query", "mutate"};
 
-constexpr Names<4> kConnect{"timeout", "headers", "cookies", "subprotocols"};
+constexpr Names<5> kConnect{"path", "timeout", "headers", "cookies", "subprotocols"};
 
 constexpr Names<4> kConnectLater{"target", "tls", "deflate", "protocol"};
 

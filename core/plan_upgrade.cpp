@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t kMostFields = 100;
 constexpr std::size_t kMostSubprotocols = 20;
 constexpr std::size_t kLargestField = 64 * 1024;
+constexpr std::size_t kLargestPath = 8 * 1024;
 
 struct Reserved {
   std::string_view name;
@@ -137,10 +138,25 @@ std::vector<std::string> read_subprotocols(Reader& reader, const YamlNode& node,
   return all;
 }
 
+std::optional<Template> read_path(Reader& reader, const YamlNode& node, const std::string& what) {
+  auto path = reader.template_text(node, what);
+  if (!path) return std::nullopt;
+  const std::string& written = node.text;
+  if (!written.starts_with('/'))
+    reader.complain(node,
+                    fmt::format("{}: {} does not begin with '/'; write /room?id=1", what, quoted(written)));
+  else if (written.size() > kLargestPath)
+    reader.complain(node, fmt::format("{} has more than {} bytes", what, kLargestPath));
+  else if (const std::size_t mark = written.find('#'); mark != std::string::npos)
+    reader.complain_within(node, mark, fmt::format("{} has a '#', which is never sent; write %23", what));
+  return path;
+}
+
 }  // namespace
 
 UpgradeFields read_upgrade_fields(Reader& reader, const Fields& fields) {
   UpgradeFields all;
+  if (const YamlNode* node = fields.find("path")) all.path = read_path(reader, *node, fields.what("path"));
   if (const YamlNode* node = fields.find("headers"))
     all.headers = FieldReader(reader, "header", fields.what("headers")).read(*node, "{Authorization: ...}");
   if (const YamlNode* node = fields.find("cookies")) {

@@ -7,6 +7,8 @@
 namespace onrush {
 namespace {
 
+// Neither reserved nor unreserved in RFC 3986, or, as '#', the end of what is sent.
+constexpr std::string_view kNotInPaths = "\"#<>\\^`{|}";
 constexpr std::string_view kTokenMarks = "!#$%&'*+-.^_`|~";
 
 char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
@@ -53,7 +55,8 @@ std::size_t find_line_breaker(std::string_view text) noexcept {
 }
 
 UpgradeHead::UpgradeHead(const UpgradeFields& general, const UpgradeFields& own)
-    : subprotocols_{own.subprotocols.empty() ? general.subprotocols : own.subprotocols} {
+    : path_{own.path ? own.path : general.path},
+      subprotocols_{own.subprotocols.empty() ? general.subprotocols : own.subprotocols} {
   for (const UpgradeField& header : merged(general.headers, own.headers, same_name)) {
     has_host_ = has_host_ || same_name(header.name, "host");
     lines_.append(header.name);
@@ -84,7 +87,25 @@ UpgradeHead::UpgradeHead(const UpgradeFields& general, const UpgradeFields& own)
     lines_.append("\r\n");
     ++count_;
   }
-  if (lines_.is_fixed()) ONRUSH_CHECK(render({}, fixed_));  // as the plan's texts were looked at
+  if (!is_fixed()) return;
+  ONRUSH_CHECK(render({}, fixed_));  // as the plan's texts were looked at
+  render_path({}, fixed_path_);
+}
+
+void UpgradeHead::render_path(const TemplateValues& values, std::string& out) const {
+  if (!path_) return;
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  const std::size_t begin = out.size();
+  path_->render(values, out);
+  for (std::size_t at = begin; at < out.size(); ++at) {
+    const char c = out[at];
+    if (c > ' ' && c <= '~' && kNotInPaths.find(c) == std::string_view::npos) continue;
+    const auto byte = static_cast<unsigned char>(c);
+    out[at] = '%';
+    const char digits[] = {kDigits[byte >> 4], kDigits[byte & 15]};
+    out.insert(at + 1, digits, 2);
+    at += 2;
+  }
 }
 
 bool UpgradeHead::render(const TemplateValues& values, std::string& out) const {

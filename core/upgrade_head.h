@@ -5,7 +5,8 @@
 // there.
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,7 @@ struct UpgradeField {
 };
 
 struct UpgradeFields {
+  std::optional<Template> path;  ///< with the query, instead of the target's
   std::vector<UpgradeField> headers;
   std::vector<UpgradeField> cookies;
   std::vector<std::string> subprotocols;  ///< offered, the most wanted first
@@ -33,20 +35,27 @@ class UpgradeHead {
   /// subprotocols as a whole.
   UpgradeHead(const UpgradeFields& general, const UpgradeFields& own);
 
-  /// True if the lines are the same for every user; they are then fixed().
-  [[nodiscard]] bool is_fixed() const noexcept { return lines_.is_fixed(); }
+  /// True if lines and path are the same for every user; the lines are then fixed(), the path fixed_path().
+  [[nodiscard]] bool is_fixed() const noexcept { return lines_.is_fixed() && (!path_ || path_->is_fixed()); }
+  [[nodiscard]] const std::string& fixed_path() const noexcept { return fixed_path_; }
   [[nodiscard]] const std::string& fixed() const noexcept { return fixed_; }
 
   /// Appends the lines for one user. False if a value would break its line (RFC 9110 section 5.5).
   [[nodiscard]] bool render(const TemplateValues& values, std::string& out) const;
+
+  /// Appends the path and query for one user; nothing if the target's is meant. What a request line cannot
+  /// hold is escaped (RFC 3986 section 2.1), so no value can break it.
+  void render_path(const TemplateValues& values, std::string& out) const;
 
   /// True if the plan gives a Host, so that the target's must not be sent.
   [[nodiscard]] bool has_host() const noexcept { return has_host_; }
   [[nodiscard]] const std::vector<std::string>& subprotocols() const noexcept { return subprotocols_; }
 
  private:
+  std::optional<Template> path_;
   Template lines_;
   std::string fixed_;
+  std::string fixed_path_;
   std::size_t count_ = 0;  ///< of lines
   bool has_host_ = false;
   std::vector<std::string> subprotocols_;

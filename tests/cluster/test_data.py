@@ -14,6 +14,7 @@ target: ws://127.0.0.1:{port}/
 data:
   accounts: {{{feed}}}
 connection:
+  path: "/room/${{data.accounts.token}}"
   headers: {{Authorization: "Bearer ${{data.accounts.token}}"}}
 scenarios:
   member: {{script: [connect, {script}]}}
@@ -43,6 +44,7 @@ def test_a_row_that_is_taken_once_is_one_users_over_all_agents(tmp_path):
     assert process.process.returncode == 0, process.said() + process.printed()
     assert found["counts"]["without_row"] == 0
     assert tokens(server) == [f"t, {i:07}" for i in range(100)]
+    assert sorted(head.split()[1] for head in server.heads) == [f"/room/t,%20{i:07}" for i in range(100)]
 
 
 def test_p091_a_used_up_feed_is_counted_and_ends_as_the_plan_says(tmp_path):

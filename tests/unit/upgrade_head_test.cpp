@@ -20,7 +20,7 @@ Template text(std::string_view written, const TemplateNames& names = {}) {
 
 UpgradeFields fields(std::vector<UpgradeField> headers, std::vector<UpgradeField> cookies = {},
                      std::vector<std::string> subprotocols = {}) {
-  return {std::move(headers), std::move(cookies), std::move(subprotocols)};
+  return {std::nullopt, std::move(headers), std::move(cookies), std::move(subprotocols)};
 }
 
 std::string lines(const UpgradeHead& head, std::uint64_t user) {
@@ -88,10 +88,39 @@ TEST(UpgradeHead, AHostOfThePlanReplacesTheTargetsOnce) {
   const UpgradeHead head(fields({{"host", text("b.test")}}), UpgradeFields{});
   ASSERT_TRUE(head.has_host());
   std::string request;
-  encode_request(url, "dGhlIHNhbXBsZSBub25jZQ==", request, {head.fixed(), head.has_host()});
+  encode_request(url, "dGhlIHNhbXBsZSBub25jZQ==", request,
+                 {.lines = head.fixed(), .has_host = head.has_host()});
   EXPECT_THAT(request, HasSubstr("\r\nhost: b.test\r\n"));
   EXPECT_THAT(request, Not(HasSubstr("Host: 127.0.0.1")));
   EXPECT_EQ(find_head_end(request, 0), request.size());
+}
+
+TEST(UpgradeHead, APathOfTheUsersOwnReplacesTheTargetsAndCannotBreakTheRequestLine) {
+  TemplateNames names;
+  names.captures = {"room"};
+  UpgradeFields own;
+  own.path = text("/room/${room}?user=${user}", names);
+  const UpgradeHead head(UpgradeFields{}, own);
+  EXPECT_FALSE(head.is_fixed());
+  const std::vector<std::string_view> captures{"a b\r\n#\xc3\xa9%20\""};
+  TemplateValues values{7, 0, 0};
+  values.captures = captures;
+  std::string path;
+  head.render_path(values, path);
+  EXPECT_EQ(path, "/room/a%20b%0D%0A%23%C3%A9%20%22?user=7");
+  std::string request;
+  encode_request(*parse_url("ws://127.0.0.1:8088/echo"), "dGhlIHNhbXBsZSBub25jZQ==", request, {.path = path});
+  EXPECT_TRUE(request.starts_with("GET " + path + " HTTP/1.1\r\n"));
+}
+
+TEST(UpgradeHead, AStepsPathGoesBeforeThePlans) {
+  UpgradeFields general;
+  general.path = text("/general");
+  UpgradeFields own;
+  own.path = text("/own");
+  EXPECT_EQ(UpgradeHead(general, own).fixed_path(), "/own");
+  EXPECT_EQ(UpgradeHead(general, UpgradeFields{}).fixed_path(), "/general");
+  EXPECT_EQ(UpgradeHead(UpgradeFields{}, UpgradeFields{}).fixed_path(), "");
 }
 
 constexpr std::string_view kKey = "dGhlIHNhbXBsZSBub25jZQ==";
