@@ -13,6 +13,11 @@ bool Worker::send_message(Session& session, const Message& message) {
     text->text.render(values_of(session), text_);
     return send_data(session, Opcode::text, bytes_of(text_));
   }
+  if (const auto* json = std::get_if<JsonMessage>(&message)) {
+    text_.clear();
+    json->json.render(values_of(session), reply_text_, text_);
+    return send_data(session, Opcode::text, bytes_of(text_));
+  }
   if (const auto* file = std::get_if<FileMessage>(&message))
     return send_data(session, Opcode::binary, bytes_of(*file->content));
   const std::size_t length = std::get<BinaryMessage>(message).bytes;

@@ -18,6 +18,7 @@
 #include "core/connection.h"
 #include "core/feed.h"
 #include "core/graphql_document.h"
+#include "core/json_template.h"
 #include "core/plan_files.h"
 #include "core/regex.h"
 #include "core/target.h"
@@ -26,9 +27,13 @@
 
 namespace onrush {
 
-/// A message's payload: a text template, or as a binary message that many arbitrary bytes or a file's.
+/// A message's payload: a text template, or JSON whose texts are templates; or as a binary message that many
+/// arbitrary bytes or a file's.
 struct TextMessage {
   Template text;
+};
+struct JsonMessage {
+  JsonTemplate json;
 };
 struct BinaryMessage {
   std::uint32_t bytes;
@@ -36,7 +41,7 @@ struct BinaryMessage {
 struct FileMessage {
   FileContent content;
 };
-using Message = std::variant<TextMessage, BinaryMessage, FileMessage>;
+using Message = std::variant<TextMessage, BinaryMessage, FileMessage, JsonMessage>;
 
 /// What completes a request or an expectation: the first message (`any`), the message equal to a text, the
 /// one whose JSON members at these pointers (RFC 6901) all equal their texts, or the one that an expression

@@ -6,89 +6,10 @@
 #include <array>
 
 #include "core/nearest.h"
+#include "core/plan_json.h"
 
 namespace onrush {
 namespace {
-
-constexpr std::size_t kDeepestValue = 32;
-
-// A value that is one of these alone is a number, unless its declared type says otherwise.
-bool is_numeric_name(std::string_view name) {
-  return name == "user" || name == "agent" || name == "sequence" || name == "now_us" ||
-         name.substr(0, 7) == "random(";
-}
-
-bool is_one_number(const std::string& text) {
-  const auto placeholder = next_placeholder(text, 0);
-  return placeholder && !placeholder->escaped && placeholder->begin == 0 && placeholder->end == text.size() &&
-         is_numeric_name(placeholder->name);
-}
-
-/// Writes a YAML value as JSON.
-class ValueWriter {
- public:
-  ValueWriter(Reader& reader, std::string what, JsonTemplate& out)
-      : reader_{reader}, what_{std::move(what)}, out_{out} {}
-
-  /// `type`: of the GraphQL variable, "" if not known.
-  void write(const YamlNode& node, std::string_view type, std::size_t depth) {
-    if (depth > kDeepestValue) {
-      reader_.complain(node, fmt::format("{} is nested more than {} deep", what_, kDeepestValue));
-      return;
-    }
-    switch (node.kind) {
-      case YamlNode::Kind::null: return out_.append_json("null");
-      case YamlNode::Kind::scalar: return scalar(node, type);
-      case YamlNode::Kind::sequence: return list(node, type, depth);
-      case YamlNode::Kind::map: return map(node, depth);
-    }
-  }
-
- private:
-  void scalar(const YamlNode& node, std::string_view type) {
-    const bool is_text = type == "String" || type == "ID";
-    const bool is_number = type == "Int" || type == "Float";
-    if (node.text.find("${") != std::string::npos) {
-      auto text = reader_.template_text(node, what_);
-      if (!text) return;
-      if (is_number || (!is_text && is_one_number(node.text))) return out_.append_number(std::move(*text));
-      return out_.append_text(std::move(*text));
-    }
-    const bool is_word = node.text == "true" || node.text == "false";
-    const bool as_written = is_number || type == "Boolean" || (!is_text && !node.quoted);
-    if (as_written && (is_word || is_json_number(node.text))) return out_.append_json(node.text);
-    if (is_number || type == "Boolean")
-      reader_.complain(node, fmt::format("{}: {} is no {}", what_, quoted(node.text), type));
-    std::string json;
-    append_json_string(node.text, json);
-    out_.append_json(json);
-  }
-
-  void list(const YamlNode& node, std::string_view type, std::size_t depth) {
-    out_.append_json("[");
-    for (std::size_t i = 0; i < node.children.size(); ++i) {
-      if (i > 0) out_.append_json(",");
-      write(*node.children[i], type, depth + 1);
-    }
-    out_.append_json("]");
-  }
-
-  void map(const YamlNode& node, std::size_t depth) {
-    refuse_repeated_names(reader_, node, what_);
-    out_.append_json("{");
-    for (std::size_t i = 0; i + 1 < node.children.size(); i += 2) {
-      std::string name;
-      append_json_string(node.children[i]->text, name);
-      out_.append_json(i > 0 ? "," + name + ":" : name + ":");
-      write(*node.children[i + 1], "", depth + 1);
-    }
-    out_.append_json("}");
-  }
-
-  Reader& reader_;
-  std::string what_;
-  JsonTemplate& out_;
-};
 
 void write_variables(Reader& reader, const YamlNode& node, const std::string& what,
                      const GraphqlDocument& document, JsonTemplate& out) {
@@ -109,8 +30,8 @@ void write_variables(Reader& reader, const YamlNode& node, const std::string& wh
     std::string name;
     append_json_string(key.text, name);
     out.append_json(i > 0 ? "," + name + ":" : name + ":");
-    ValueWriter(reader, fmt::format("'{}' of {}", key.text, what), out)
-        .write(*node.children[i + 1], variable != nullptr ? std::string_view{variable->type} : "", 0);
+    write_json(reader, *node.children[i + 1], fmt::format("'{}' of {}", key.text, what), out,
+               variable != nullptr ? std::string_view{variable->type} : "");
   }
   out.append_json("}");
 }
@@ -175,7 +96,7 @@ std::optional<GraphqlConnection> read_graphql_connection(Reader& reader, const F
   connection.offered = read_protocols(reader, *protocol, fields.what("protocol"));
   if (const YamlNode* init = fields.find("init");
       init != nullptr && reader.is_map(*init, fields.what("init"), "{token: \"...\"}"))
-    ValueWriter(reader, fields.what("init"), connection.init).write(*init, "", 0);
+    write_json(reader, *init, fields.what("init"), connection.init);
   if (const YamlNode* time = fields.find("ack_timeout"))
     connection.ack_timeout_ns = reader.duration_ns(*time, fields.what("ack_timeout"), Zero::refused)
                                     .value_or(connection.ack_timeout_ns);

@@ -39,13 +39,9 @@ constexpr Names<5> kConnect{"path", "timeout", "headers", "cookies", "subprotoco
 
 constexpr Names<4> kConnectLater{"target", "tls", "deflate", "protocol"};
 
-constexpr Names<3> kSend{"text", "bytes", "file"};
+constexpr Names<4> kSend{"text", "json", "bytes", "file"};
 
-constexpr Names<1> kSendLater{"json"};
-
-constexpr Names<6> kRequest{"text", "bytes", "file", "reply", "timeout", "set"};
-
-constexpr Names<1> kRequestLater{"json"};
+constexpr Names<7> kRequest{"text", "json", "bytes", "file", "reply", "timeout", "set"};
 
 constexpr Names<4> kReply{"text", "json", "regex", "group"};
 
@@ -115,8 +111,8 @@ constinit const KeyTable kScenarioKeys{"a scenario", kScenario, kScenarioLater};
 constinit const KeyTable kStageKeys{"a stage", kStage, {}};
 constinit const KeyTable kSteps{"a script", kStep, {}};
 constinit const KeyTable kConnectKeys{"'connect'", kConnect, kConnectLater};
-constinit const KeyTable kSendKeys{"'send'", kSend, kSendLater};
-constinit const KeyTable kRequestKeys{"'request'", kRequest, kRequestLater};
+constinit const KeyTable kSendKeys{"'send'", kSend, {}};
+constinit const KeyTable kRequestKeys{"'request'", kRequest, {}};
 constinit const KeyTable kReplyKeys{"'reply'", kReply, kReplyLater};
 constinit const KeyTable kListenKeys{"'listen'", kListen, kListenLater};
 constinit const KeyTable kSubscribeKeys{"'subscribe'", kSubscribe, kSubscribeLater};

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "core/nearest.h"
+#include "core/plan_json.h"
 #include "core/units.h"
 
 namespace onrush {
@@ -112,10 +113,21 @@ std::string range_meant(const YamlNode& node) {
   return parse_duration(low) && parse_duration(high) ? fmt::format("{}..{}", low, high) : "";
 }
 
+Message json_message(Reader& reader, const YamlNode& node, const std::string& what) {
+  JsonMessage message;
+  if (node.kind != YamlNode::Kind::map && node.kind != YamlNode::Kind::sequence)
+    reader.complain(node, fmt::format("{} is no map and no list; write {{op: join, room: \"${{user}}\"}}, or "
+                                      "'text' for any other",
+                                      what));
+  else
+    write_json(reader, node, what, message.json);
+  return message;
+}
+
 }  // namespace
 
 Message read_message(Reader& reader, const Fields& fields, const YamlNode& at) {
-  constexpr std::array<std::string_view, 3> kForms{"text", "bytes", "file"};
+  constexpr std::array<std::string_view, 4> kForms{"text", "json", "bytes", "file"};
   std::string_view form;
   for (const std::string_view key : kForms) {
     const YamlNode* node = fields.find(key);
@@ -131,6 +143,7 @@ Message read_message(Reader& reader, const Fields& fields, const YamlNode& at) {
   }
   const YamlNode& node = *fields.find(form);
   if (form == "text") return TextMessage{reader.template_text(node, fields.what(form)).value_or(Template())};
+  if (form == "json") return json_message(reader, node, fields.what(form));
   return form == "bytes" ? bytes_message(reader, node, fields.what(form))
                          : file_message(reader, node, fields.what(form));
 }

@@ -45,6 +45,17 @@ TEST(Steps, AnExpectationTakesTheMessageItNamesAndPassesOverOthers) {
   EXPECT_EQ(samples(total, Time::round_trip).count(), 0U);
 }
 
+TEST(Steps, AJsonMessageComesBackAsTheJsonThatItWas) {
+  Simulation run{plan_with("/echo", R"(connect, {repeat: {times: 5, do: [
+    {request: {json: {id: "${user}-${sequence}", n: "${sequence}", in: [{a: 'q"${user}'}]},
+               reply: {json: {/id: "${user}-${sequence}", /n: "${sequence}", /in/0/a: 'q"${user}'}}, timeout: 1s}}]}},
+    {listen: {}})"),
+                 {}};
+  run.run();
+  EXPECT_EQ(run.count(Counter::requests), 100U);
+  EXPECT_EQ(run.count(Counter::failed_requests), 0U);
+}
+
 // P085: a wait ends although nobody has said when, and is counted; then the script goes on.
 TEST(Steps, P085AnExpectationThatIsNeverMetEndsByItsTimeAndTheRunByItsPlan) {
   Simulation run{plan_with("/nobody-answers", "connect, expect, {send: {text: on}}, {listen: {}}", "3"), {}};

@@ -149,6 +149,26 @@ TEST(Plan, ParametersWorkWithinTexts) {
   EXPECT_EQ(text, "hi 7 8 ${n}");
 }
 
+TEST(Plan, AJsonMessageIsItsYamlWithTextsFilledInAndEscaped) {
+  const Plan plan =
+      good(std::string("name: t\ntarget: ws://127.0.0.1:1/\nparameters: {greet: 'say \"hi\"'}\n") +
+           R"(scenarios: {a: {script: [connect, {set: {room: "a\"b"}}, {send: {json:
+  {op: join, room: "${room}", who: "u-${user}", user: "${user}", at: "${now_us}", greet: "${greet}", plain: 5, big: 1.5e3,
+   quoted: "5", yes: true, no: "false", none: null, list: [1, [], {}, "$${x}"], "key \"q\"": "line\nbreak"}}}]}}
+)" + kStages);
+  const auto& send = std::get<SendStep>(plan.scenarios[0].script[2].what);
+  TemplateValues values{7, 8, 9};
+  const std::vector<std::string_view> captures{"a\"b\n"};
+  values.captures = captures;
+  std::string scratch;
+  std::string json;
+  std::get<JsonMessage>(send.message).json.render(values, scratch, json);
+  EXPECT_EQ(json,
+            R"({"op":"join","room":"a\"b\n","who":"u-7","user":7,"at":9,"greet":"say \"hi\"","plain":5,)"
+            R"("big":1.5e3,"quoted":"5","yes":true,"no":"false","none":null,"list":[1,[],{},"${x}"],)"
+            R"("key \"q\"":"line\nbreak"})");
+}
+
 TEST(Plan, AGivenTargetReplacesThePlansOwn) {
   EXPECT_EQ(good(file("plans/c1000k.yaml"), {}, "ws://[::1]:9/x").targets[0].url.host_header, "[::1]:9");
   EXPECT_EQ(good(std::string("name: t\n") + kScenario + kStages, {}, "ws://a.test/").targets[0].url.host,
