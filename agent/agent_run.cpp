@@ -211,8 +211,8 @@ Expected<bool, std::string> AgentRun::Parts::add_worker(const Prepare& prepare, 
   worker_settings.trace_users = prepare.plan.trace_users;
   std::unique_ptr<TlsLayer> tls;
   if (program->plan.targets.front().url.secure) {
-    auto made = TlsLayer::make(program->plan.connection.tls, program->plan.targets.front().url,
-                               worker_settings.capacity);
+    auto made = TlsLayer::make(program->plan.connection.tls, program->plan.targets, worker_settings.capacity,
+                               program->identities.all());
     if (!made) return Unexpected{made.error()};
     tls = std::move(*made);
   }

@@ -159,7 +159,7 @@ Expected<std::unique_ptr<const Program>, std::string> Program::make(
     Plan plan, const std::vector<std::vector<Endpoint>>& addresses, const PlanFiles& files) {
   ArrivalMix mix{plan};
   std::unique_ptr<Program> program{
-      new Program{std::move(plan), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, 0, 0, std::move(mix)}};
+      new Program{std::move(plan), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, 0, 0, std::move(mix)}};
   add_destinations(*program, addresses);
   for (const Scenario& scenario : program->plan.scenarios) {
     auto steps = compile_steps(scenario, program->plan.connection.graphql ? kPayload : "");
@@ -179,6 +179,9 @@ Expected<std::unique_ptr<const Program>, std::string> Program::make(
     program->feeds.push_back(std::move(*table));
   }
   if (program->plan.connection.deflate) program->extensions = offer_text(*program->plan.connection.deflate);
+  auto identities = ClientIdentities::load(program->plan, program->feeds, files);
+  if (!identities) return Unexpected{identities.error()};
+  program->identities = std::move(*identities);
   program->stages = timeline(program->plan);
   program->user_bases = onrush::user_bases(program->plan);
   program->user_peaks.resize(program->plan.scenarios.size());

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "agent/endpoint.h"
+#include "agent/tls_identity.h"
 #include "core/arrival_mix.h"
 #include "core/feed_table.h"
 #include "core/json_field.h"
@@ -63,6 +64,7 @@ struct Program {
   std::string extensions;  ///< what every handshake offers: the value of Sec-WebSocket-Extensions
   std::vector<UpgradeHead> heads;
   std::vector<FeedTable> feeds;  ///< this agent's rows of each
+  ClientIdentities identities;   ///< of its users, by a feed
   std::vector<StageTimeline> stages;
   std::vector<std::uint64_t> user_bases;  ///< by scenario
   std::vector<std::uint64_t> user_peaks;  ///< by scenario

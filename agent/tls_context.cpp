@@ -57,7 +57,6 @@ bool set_name(SSL_CTX* context, const std::string& name) {
 
 using Bio = std::unique_ptr<BIO, decltype(&BIO_free)>;
 using X509Ptr = std::unique_ptr<X509, decltype(&X509_free)>;
-using KeyPtr = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
 
 Bio reading(const std::string& pem) {
   return {BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), BIO_free};
@@ -77,19 +76,6 @@ bool trust(SSL_CTX* context, const std::string& authorities) {
   return true;
 }
 
-bool show(SSL_CTX* context, const std::string& certificates, const std::string& key_pem) {
-  const Bio from = reading(certificates);
-  const X509Ptr own = next_certificate(from.get());
-  if (own == nullptr || SSL_CTX_use_certificate(context, own.get()) != 1) return false;
-  while (const X509Ptr issuer = next_certificate(from.get()))
-    if (SSL_CTX_add1_chain_cert(context, issuer.get()) != 1) return false;
-  ERR_clear_error();
-  const Bio beside = reading(key_pem);
-  const KeyPtr key{PEM_read_bio_PrivateKey(beside.get(), nullptr, nullptr, nullptr), EVP_PKEY_free};
-  return key != nullptr && SSL_CTX_use_PrivateKey(context, key.get()) == 1 &&
-         SSL_CTX_check_private_key(context) == 1;
-}
-
 std::string openssl_says() {
   const char* words = ERR_reason_error_string(ERR_peek_last_error());
   return words == nullptr ? "no reason given" : words;
@@ -97,36 +83,69 @@ std::string openssl_says() {
 
 }  // namespace
 
-std::string TlsLayer::configure(const Tls& tls, const Url& target) {
-  context_ = SSL_CTX_new(TLS_client_method());
-  if (context_ == nullptr || !make_bio()) return "no memory left";
-  SSL_CTX_set_app_data(context_, this);
-  SSL_CTX_set_min_proto_version(context_,
+std::string TlsLayer::configure(const Tls& tls, const std::vector<Target>& targets) {
+  if (!make_bio()) return "no memory left";
+  for (const Target& target : targets) {
+    const std::string name = certificate_name(tls, target.url);
+    const auto known =
+        std::find_if(hosts_.begin(), hosts_.end(), [&](const Host& host) { return host.name == name; });
+    host_of_target_.push_back(static_cast<std::uint16_t>(known - hosts_.begin()));
+    if (known != hosts_.end()) continue;
+    if (std::string mistake = add_host(tls, name); !mistake.empty()) return mistake;
+  }
+  if (tls.resume) sessions_.resize(slots_.size() * hosts_.size());
+  return {};
+}
+
+std::string TlsLayer::add_host(const Tls& tls, const std::string& name) {
+  SSL_CTX* context = SSL_CTX_new(TLS_client_method());
+  if (context == nullptr) return "no memory left";
+  hosts_.push_back({name, is_address(name) ? "" : name, context});
+  SSL_CTX_set_app_data(context, this);
+  SSL_CTX_set_min_proto_version(context,
                                 tls.min_version == TlsVersion::v1_3 ? TLS1_3_VERSION : TLS1_2_VERSION);
-  SSL_CTX_set_options(context_, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
+  SSL_CTX_set_options(context, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
   // The chain of a client certificate is sent as the plan gives it, not searched for at each handshake.
-  SSL_CTX_set_mode(context_, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_NO_AUTO_CHAIN);
-  if (std::string mistake = set_ciphers(context_, tls.ciphers); !mistake.empty()) return mistake;
+  SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_NO_AUTO_CHAIN);
+  if (std::string mistake = set_ciphers(context, tls.ciphers); !mistake.empty()) return mistake;
   constexpr std::array<unsigned char, 9> kHttp{8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
-  if (SSL_CTX_set_alpn_protos(context_, kHttp.data(), kHttp.size()) != 0) return "no memory left";
-  const std::string name = certificate_name(tls, target);
-  if (!is_address(name)) sni_ = name;
+  if (SSL_CTX_set_alpn_protos(context, kHttp.data(), kHttp.size()) != 0) return "no memory left";
   if (tls.verify) {
-    SSL_CTX_set_verify(context_, SSL_VERIFY_PEER, &TlsLayer::on_certificate);
-    if (!set_name(context_, name)) return "no memory left";
-    const bool trusting = tls.ca ? trust(context_, *tls.ca) : SSL_CTX_set_default_verify_paths(context_) == 1;
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, &TlsLayer::on_certificate);
+    if (!set_name(context, name)) return "no memory left";
+    // Hosts trust the same; to read the system's CAs takes milliseconds and a megabyte.
+    bool trusting = true;
+    if (hosts_.size() > 1)
+      SSL_CTX_set1_cert_store(context, SSL_CTX_get_cert_store(hosts_.front().context));
+    else
+      trusting = tls.ca ? trust(context, *tls.ca) : SSL_CTX_set_default_verify_paths(context) == 1;
     if (!trusting)
       return fmt::format("{} cannot be used: {}", tls.ca ? "'ca'" : "the system's own CAs", openssl_says());
   } else {
     // Without this the chain would be looked at all the same, and the result thrown away.
     SSL_CTX_set_cert_verify_callback(
-        context_, [](X509_STORE_CTX*, void*) { return 1; }, nullptr);
+        context, [](X509_STORE_CTX*, void*) { return 1; }, nullptr);
   }
-  if (tls.certificate && !show(context_, *tls.certificate, *tls.key))
-    return fmt::format("'certificate' cannot be used: {}", openssl_says());
+  if (tls.certificate) {
+    const auto own = ClientIdentity::parse("of the plan", *tls.certificate, *tls.key);
+    if (!own) return own.error();
+    if (!own->show(context)) return fmt::format("'certificate' cannot be used: {}", openssl_says());
+  }
   SSL_CTX_set_session_cache_mode(
-      context_, tls.resume ? SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL : SSL_SESS_CACHE_OFF);
-  if (tls.resume) SSL_CTX_sess_set_new_cb(context_, &TlsLayer::on_session);
+      context, tls.resume ? SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL : SSL_SESS_CACHE_OFF);
+  if (tls.resume) SSL_CTX_sess_set_new_cb(context, &TlsLayer::on_session);
+  return {};
+}
+
+// A key that OpenSSL takes for too weak would fail its user at each handshake.
+std::string TlsLayer::try_out(const std::vector<ClientIdentity>& identities) {
+  if (identities.empty()) return {};
+  ERR_clear_error();
+  const std::unique_ptr<SSL, decltype(&SSL_free)> ssl{SSL_new(hosts_.front().context), SSL_free};
+  if (ssl == nullptr) return "no memory left";
+  for (const ClientIdentity& identity : identities)
+    if (!identity.show(ssl.get()))
+      return fmt::format("certificate '{}' cannot be used: {}", identity.name(), openssl_says());
   return {};
 }
 

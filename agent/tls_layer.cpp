@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "core/check.h"
 #include "core/json_field.h"
@@ -43,10 +44,12 @@ TlsLayer::TlsLayer(std::uint32_t slots) : slots_(slots + std::size_t{1}), plain_
   out_.reserve(std::size_t{16} * 1024);
 }
 
-Expected<std::unique_ptr<TlsLayer>, std::string> TlsLayer::make(const Tls& tls, const Url& target,
-                                                                std::uint32_t slots) {
+Expected<std::unique_ptr<TlsLayer>, std::string> TlsLayer::make(
+    const Tls& tls, const std::vector<Target>& targets, std::uint32_t slots,
+    const std::vector<ClientIdentity>& identities) {
   std::unique_ptr<TlsLayer> layer{new TlsLayer{slots}};
-  const std::string mistake = layer->configure(tls, target);
+  std::string mistake = layer->configure(tls, targets);
+  if (mistake.empty()) mistake = layer->try_out(identities);
   if (!mistake.empty()) return Unexpected{"cannot speak TLS as 'connection.tls' asks: " + mistake};
   return layer;
 }
@@ -58,7 +61,7 @@ TlsLayer::~TlsLayer() {
   }
   BIO_free(bio_);
   BIO_meth_free(method_);
-  SSL_CTX_free(context_);
+  for (const Host& host : hosts_) SSL_CTX_free(host.context);
 }
 
 // Each connection holds a reference to the one BIO; it knows nothing of whom it works for.
@@ -106,8 +109,11 @@ TlsLayer& TlsLayer::of(const SSL* ssl) noexcept {
 // Returning 1 keeps the reference.
 int TlsLayer::on_session(SSL* ssl, SSL_SESSION* session) noexcept {
   TlsLayer& layer = of(ssl);
-  layer.forget(layer.current_);
-  layer.slots_[layer.current_].session = session;
+  const auto host = std::find_if(layer.hosts_.begin(), layer.hosts_.end(),
+                                 [&](const Host& h) { return h.context == SSL_get_SSL_CTX(ssl); });
+  SSL_SESSION*& kept = layer.session(layer.current_, static_cast<std::size_t>(host - layer.hosts_.begin()));
+  SSL_SESSION_free(kept);
+  kept = session;
   return 1;
 }
 
@@ -117,12 +123,17 @@ SSL* TlsLayer::enter(SlotIndex slot) noexcept {
   return slots_[slot].ssl;
 }
 
-bool TlsLayer::begin(SlotIndex slot) {
+bool TlsLayer::begin(SlotIndex slot, std::size_t target, const ClientIdentity* identity) {
   Slot& place = slots_[slot];
   ONRUSH_CHECK(place.ssl == nullptr);
   (void)enter(slot);
   input_ = {};
-  place.ssl = SSL_new(context_);
+  const std::size_t host_index = host_of_target_[target];
+  const Host& host = hosts_[host_index];
+  // By a session a target knows whom it was given to, so nobody else may show it.
+  if (place.identity != identity) forget(slot);
+  place.identity = identity;
+  place.ssl = SSL_new(host.context);
   if (place.ssl == nullptr || BIO_up_ref(bio_) != 1) {
     trouble_ = {Cause::system, ENOMEM, {}};
     return false;
@@ -130,8 +141,10 @@ bool TlsLayer::begin(SlotIndex slot) {
   SSL_set_bio(place.ssl, bio_, bio_);
   SSL_set_connect_state(place.ssl);
   // A session that does not fit any more only means a full handshake.
-  if (place.session != nullptr) SSL_set_session(place.ssl, place.session);
-  if (!sni_.empty() && SSL_set_tlsext_host_name(place.ssl, sni_.c_str()) != 1) {
+  if (!sessions_.empty())
+    if (SSL_SESSION* kept = session(slot, host_index)) SSL_set_session(place.ssl, kept);
+  const bool named = host.sni.empty() || SSL_set_tlsext_host_name(place.ssl, host.sni.c_str()) == 1;
+  if (!named || (identity != nullptr && !identity->show(place.ssl))) {
     trouble_ = {Cause::system, ENOMEM, {}};
     return false;
   }
@@ -182,16 +195,16 @@ void TlsLayer::release(SlotIndex slot) noexcept {
 }
 
 void TlsLayer::forget(SlotIndex slot) noexcept {
-  SSL_SESSION*& session = slots_[slot].session;
-  if (session == nullptr) return;
-  SSL_SESSION_free(session);
-  session = nullptr;
+  if (sessions_.empty()) return;
+  for (std::size_t host = 0; host < hosts_.size(); ++host)
+    SSL_SESSION_free(std::exchange(session(slot, host), nullptr));
 }
 
 std::uint32_t TlsLayer::held() const noexcept {
-  return static_cast<std::uint32_t>(std::count_if(slots_.begin(), slots_.end(), [](const Slot& slot) {
-    return slot.ssl != nullptr || slot.session != nullptr;
-  }));
+  const auto connected = [](const Slot& slot) { return slot.ssl != nullptr; };
+  const auto kept = [](const SSL_SESSION* session) { return session != nullptr; };
+  return static_cast<std::uint32_t>(std::count_if(slots_.begin(), slots_.end(), connected) +
+                                    std::count_if(sessions_.begin(), sessions_.end(), kept));
 }
 
 TlsLayer::Step TlsLayer::step_after(SSL* ssl, int result) {

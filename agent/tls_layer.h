@@ -3,10 +3,11 @@
 //
 // Why without: the worker reads and writes the socket as it always does, so the same code runs over epoll and
 // in the simulation, nothing waits unseen inside the library after a read, and an idle connection owns no
-// buffer (SSL_MODE_RELEASE_BUFFERS). One context and one BIO serve all connections of a worker, for the
-// library is only ever busy with one of them. Owner: one worker; made only for plans that speak wss.
-// Always: what the library wants to send lies in out() and nowhere else; bytes given to take_in() are used up
-// by handshake() and read() before any other connection's.
+// buffer (SSL_MODE_RELEASE_BUFFERS). One context for each host of the plan and one BIO serve all connections
+// of a worker, for the library is only ever busy with one of them. Owner: one worker; made only for plans
+// that speak wss. Always: what the library wants to send lies in out() and nowhere else; bytes given to
+// take_in() are used up by handshake() and read() before any other connection's; a session is resumed only
+// with the host that gave it, and only by whom it was given to.
 #pragma once
 
 #include <openssl/ssl.h>
@@ -18,18 +19,22 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/tls_identity.h"
 #include "core/expected.h"
 #include "core/failure.h"
 #include "core/session.h"
+#include "core/target.h"
 #include "core/tls.h"
 
 namespace onrush {
 
 class TlsLayer {
  public:
-  /// For the sessions of a slab with that many slots. Errors: settings that this OpenSSL does not take.
-  static Expected<std::unique_ptr<TlsLayer>, std::string> make(const Tls& tls, const Url& target,
-                                                               std::uint32_t slots);
+  /// For the sessions of a slab with that many slots. `targets`: of the plan. `identities`: that users may
+  /// show. Errors: settings that this OpenSSL does not take.
+  static Expected<std::unique_ptr<TlsLayer>, std::string> make(
+      const Tls& tls, const std::vector<Target>& targets, std::uint32_t slots,
+      const std::vector<ClientIdentity>& identities = {});
   ~TlsLayer();
   TlsLayer(const TlsLayer&) = delete;
   TlsLayer& operator=(const TlsLayer&) = delete;
@@ -42,8 +47,9 @@ class TlsLayer {
     failed,  ///< trouble() says why; an alert for the peer may lie in out()
   };
 
-  /// A new connection in this slot; with its user's last session if the plan resumes.
-  [[nodiscard]] bool begin(SlotIndex slot);
+  /// A new connection in this slot to a target of the plan; with its user's last session there if the plan
+  /// resumes. `identity`: what he shows, nullptr what all show.
+  [[nodiscard]] bool begin(SlotIndex slot, std::size_t target, const ClientIdentity* identity = nullptr);
   [[nodiscard]] bool begun(SlotIndex slot) const noexcept { return slots_[slot].ssl != nullptr; }
   /// What has come off the wire; must stay until it is used up.
   void take_in(std::span<const std::uint8_t> bytes) noexcept { input_ = bytes; }
@@ -62,7 +68,7 @@ class TlsLayer {
   [[nodiscard]] bool write(SlotIndex slot, std::string_view plain);
   /// Appends a close_notify to out().
   void say_end(SlotIndex slot);
-  /// The connection is over; its session is kept for the user's next one.
+  /// The connection is over; its session is kept for the user's next one with that host.
   void release(SlotIndex slot) noexcept;
   /// The slot's next user is another.
   void forget(SlotIndex slot) noexcept;
@@ -82,12 +88,24 @@ class TlsLayer {
  private:
   struct Slot {
     SSL* ssl = nullptr;
-    SSL_SESSION* session = nullptr;  ///< the newest that the target gave
+    const ClientIdentity* identity = nullptr;  ///< of its last connection
+  };
+  /// Everything by which a certificate is judged is the context's, so that no connection has to be told.
+  struct Host {
+    std::string name;
+    std::string sni;  ///< "" = none
+    SSL_CTX* context = nullptr;
   };
   static constexpr std::size_t kPlainBytes = 64 * 1024;
 
   explicit TlsLayer(std::uint32_t slots);
-  [[nodiscard]] std::string configure(const Tls& tls, const Url& target);
+  [[nodiscard]] std::string configure(const Tls& tls, const std::vector<Target>& targets);
+  [[nodiscard]] std::string add_host(const Tls& tls, const std::string& name);
+  [[nodiscard]] std::string try_out(const std::vector<ClientIdentity>& identities);
+  /// The newest session that the host gave the slot's user. Only of a plan that resumes.
+  [[nodiscard]] SSL_SESSION*& session(SlotIndex slot, std::size_t host) noexcept {
+    return sessions_[slot * hosts_.size() + host];
+  }
   [[nodiscard]] bool make_bio();
   [[nodiscard]] SSL* enter(SlotIndex slot) noexcept;
   [[nodiscard]] Step step_after(SSL* ssl, int result);
@@ -100,11 +118,12 @@ class TlsLayer {
   static int on_session(SSL* ssl, SSL_SESSION* session) noexcept;
   static int on_certificate(int good, X509_STORE_CTX* store) noexcept;
 
-  SSL_CTX* context_ = nullptr;
+  std::vector<Host> hosts_;
+  std::vector<std::uint16_t> host_of_target_;
   BIO_METHOD* method_ = nullptr;
   BIO* bio_ = nullptr;
   std::vector<Slot> slots_;
-  std::string sni_;  ///< "" = none
+  std::vector<SSL_SESSION*> sessions_;  ///< by slot and host; empty unless the plan resumes
   std::span<const std::uint8_t> input_;
   std::string out_;
   std::vector<std::uint8_t> plain_;

@@ -16,7 +16,8 @@ bool Worker::must_wait(Session& session) {
 
 void Worker::begin_securing(Session& session) {
   const SlotIndex slot = slab_.slot_of(session);
-  if (!tls_->begin(slot)) return tls_failed(session);
+  const ClientIdentity* identity = program_.identities.of(feed_rows_.rows(slot));
+  if (!tls_->begin(slot, destination_of(session).target, identity)) return tls_failed(session);
   [[maybe_unused]] const bool secured = secure(session);
 }
 

@@ -47,6 +47,20 @@ Shares deal(const Plan& plan, std::uint32_t feed, const std::string& bytes, std:
   return shares;
 }
 
+// An agent gets the certificates of its own users only.
+void add_identities(const TlsIdentities& identities, const std::string& share, const PlanFiles& files,
+                    PlanFiles& to) {
+  auto rows = FeedReader::open(FeedForm::csv, share);
+  ONRUSH_CHECK(rows.has_value());
+  while (true) {
+    const auto more = rows->next();
+    if (!more || !*more) return;
+    const IdentityFiles named = files_of_row(identities, rows->values());
+    for (const std::string* name : {&named.certificate, &named.key})
+      if (const auto found = files.find(*name); found != files.end()) to.insert(*found);
+  }
+}
+
 }  // namespace
 
 std::vector<PlanFiles> deal_files(const Plan& plan, const PlanFiles& files, std::uint32_t agents) {
@@ -54,11 +68,15 @@ std::vector<PlanFiles> deal_files(const Plan& plan, const PlanFiles& files, std:
   for (const std::string& name : plan.files)
     for (PlanFiles& to : dealt)
       if (const auto found = files.find(name); found != files.end()) to.insert(*found);
+  const auto& identities = plan.connection.tls.by_feed;
   for (std::uint32_t feed = 0; feed < plan.data.size(); ++feed) {
     const auto found = files.find(plan.data[feed].file);
     ONRUSH_CHECK(found != files.end());
     const Shares shares = deal(plan, feed, *found->second, agents);
-    for (std::uint32_t i = 0; i < agents; ++i) dealt[i].emplace(share_name(plan.data[feed].name), shares[i]);
+    for (std::uint32_t i = 0; i < agents; ++i) {
+      dealt[i].emplace(share_name(plan.data[feed].name), shares[i]);
+      if (identities && identities->feed == feed) add_identities(*identities, *shares[i], files, dealt[i]);
+    }
   }
   return dealt;
 }

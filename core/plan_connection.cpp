@@ -62,7 +62,7 @@ std::optional<Proxy> read_proxy(Reader& reader, const YamlNode& node, const std:
 
 }  // namespace
 
-Connection read_connection(Reader& reader, const YamlNode& node) {
+Connection read_connection(Reader& reader, const YamlNode& node, const std::vector<Feed>& feeds) {
   Connection connection;
   if (!reader.is_map(node, "'connection'", "{headers: {Authorization: ...}}")) return connection;
   const Fields fields(reader, node, kConnectionKeys, "'connection'");
@@ -71,7 +71,8 @@ Connection read_connection(Reader& reader, const YamlNode& node) {
     connection.timeout_ns =
         reader.duration_ns(*timeout, fields.what("timeout"), Zero::refused).value_or(connection.timeout_ns);
   connection.upgrade = read_upgrade_fields(reader, fields);
-  if (const YamlNode* tls = fields.find("tls")) connection.tls = read_tls(reader, *tls, fields.what("tls"));
+  if (const YamlNode* tls = fields.find("tls"))
+    connection.tls = read_tls(reader, *tls, fields.what("tls"), feeds);
   if (const YamlNode* proxy = fields.find("proxy"))
     connection.proxy = read_proxy(reader, *proxy, fields.what("proxy"));
   if (const YamlNode* deflate = fields.find("deflate")) connection.deflate = read_deflate(reader, *deflate);

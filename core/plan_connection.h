@@ -4,10 +4,13 @@
 #pragma once
 
 #include "core/connection.h"
+#include "core/feed.h"
 #include "core/yaml_reader.h"
 
 namespace onrush {
 
-[[nodiscard]] Connection read_connection(Reader& reader, const YamlNode& node);
+/// `feeds`: of the plan.
+[[nodiscard]] Connection read_connection(Reader& reader, const YamlNode& node,
+                                         const std::vector<Feed>& feeds);
 
 }  // namespace onrush

@@ -104,8 +104,6 @@ std::vector<Target> read_targets(Reader& reader, const YamlNode& node) {
     if (url.text.empty() || first.text.empty()) continue;  // a mistake that was told
     if (url.secure != first.secure)
       reader.complain(*item, "some targets are ws:// and some wss://; write all alike");
-    else if (url.secure && url.host != first.host)
-      reader.complain(*item, "wss:// targets with different hosts are not yet supported in one plan");
   }
   return targets;
 }

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <set>
 
+#include "core/feed_reader.h"
 #include "core/nearest.h"
 #include "core/pem.h"
 #include "core/url.h"
@@ -81,36 +83,145 @@ FileContent read_certificates(Reader& reader, const YamlNode& node, const std::s
   return nullptr;
 }
 
-// Our own identity: a certificate and its key, both or neither.
-void read_identity(Reader& reader, const Fields& fields, Tls& tls) {
-  const YamlNode* certificate = fields.find("certificate");
-  const YamlNode* key = fields.find("key");
-  if (certificate == nullptr && key == nullptr) return;
-  if (key == nullptr)
-    return reader.complain(*certificate,
-                           fmt::format("{} has no 'key' beside it; name the file of its private "
-                                       "key, which may be the same",
-                                       fields.what("certificate")));
-  if (certificate == nullptr)
-    return reader.complain(
-        *key, fmt::format("{} has no 'certificate' beside it; name its file", fields.what("key")));
-  tls.certificate = read_certificates(reader, *certificate, fields.what("certificate"));
-  const auto file = reader.file(*key, fields.what("key"));
-  if (!file || tls.certificate == nullptr) return;
-  const std::string mistake = mistake_in_key(*file->content, *tls.certificate);
-  if (!mistake.empty())
-    reader.complain(*key, fmt::format("{}: {} {}", fields.what("key"), quoted(file->name), mistake));
-  tls.key = file->content;
+// What is wrong with the files of one row: which of the two names it, and what to say.
+struct BadRow {
+  bool of_key = false;
+  std::string mistake;
+};
+
+BadRow mistake_in_row(const Surroundings& around, const IdentityFiles& named) {
+  const auto read = [&around](const std::string& name, std::string& mistake) -> FileContent {
+    if (name.empty() || name.find('\0') != std::string::npos) return mistake = "it names no file", nullptr;
+    auto content = around.file(name);
+    if (!content) return mistake = content.error(), nullptr;
+    return *content;
+  };
+  const auto about = [](const std::string& name, const std::string& mistake) {
+    return mistake.empty() ? "" : fmt::format("{} {}", quoted(name), mistake);
+  };
+  BadRow bad;
+  const FileContent certificate = read(named.certificate, bad.mistake);
+  if (certificate == nullptr) return bad;
+  bad.mistake = about(named.certificate, mistake_in_certificates(*certificate));
+  if (!bad.mistake.empty()) return bad;
+  bad.of_key = true;
+  const FileContent key = read(named.key, bad.mistake);
+  if (key != nullptr) bad.mistake = about(named.key, mistake_in_key(*key, *certificate));
+  return bad;
 }
+
+/// Reads `certificate` and `key` of a plan.
+class IdentityReader {
+ public:
+  IdentityReader(Reader& reader, const Fields& fields, const std::vector<Feed>& feeds)
+      : reader_{reader}, fields_{fields}, feeds_{feeds} {}
+
+  // Both or neither.
+  void read(Tls& tls) {
+    const YamlNode* certificate = fields_.find("certificate");
+    const YamlNode* key = fields_.find("key");
+    if (certificate == nullptr && key == nullptr) return;
+    if (key == nullptr)
+      return reader_.complain(*certificate,
+                              fmt::format("{} has no 'key' beside it; name the file of its private "
+                                          "key, which may be the same",
+                                          fields_.what("certificate")));
+    if (certificate == nullptr)
+      return reader_.complain(
+          *key, fmt::format("{} has no 'certificate' beside it; name its file", fields_.what("key")));
+    if (next_placeholder(certificate->text, 0) || next_placeholder(key->text, 0))
+      read_of_feed(*certificate, *key, tls);
+    else
+      read_fixed(*certificate, *key, tls);
+  }
+
+ private:
+  void read_fixed(const YamlNode& certificate, const YamlNode& key, Tls& tls) {
+    tls.certificate = read_certificates(reader_, certificate, fields_.what("certificate"));
+    const auto file = reader_.file(key, fields_.what("key"));
+    if (!file || tls.certificate == nullptr) return;
+    const std::string mistake = mistake_in_key(*file->content, *tls.certificate);
+    if (!mistake.empty())
+      reader_.complain(key, fmt::format("{}: {} {}", fields_.what("key"), quoted(file->name), mistake));
+    tls.key = file->content;
+  }
+
+  void read_of_feed(const YamlNode& certificate, const YamlNode& key, Tls& tls) {
+    auto names = file_template(certificate, "certificate");
+    auto keys = file_template(key, "key");
+    if (!names || !keys) return;
+    std::set<std::uint32_t> named(names->feeds().begin(), names->feeds().end());
+    named.insert(keys->feeds().begin(), keys->feeds().end());
+    if (named.empty())
+      return reader_.complain(certificate,
+                              fmt::format("{} names no column of a data feed; write it without '${{'",
+                                          fields_.what("certificate")));
+    if (named.size() > 1)
+      return reader_.complain(key,
+                              fmt::format("{} and 'certificate' name columns of different feeds; a user's "
+                                          "two files stand in one row",
+                                          fields_.what("key")));
+    tls.by_feed = TlsIdentities{*named.begin(), std::move(*names), std::move(*keys)};
+    // An agent has its share of the rows, after all of them were looked at.
+    if (!reader_.around().feeds_are_shares) look_at_rows(certificate, key, *tls.by_feed);
+  }
+
+  std::optional<Template> file_template(const YamlNode& node, std::string_view key) {
+    auto text = reader_.template_text(node, fields_.what(key));
+    for (auto at = next_placeholder(node.text, 0); text && at; at = next_placeholder(node.text, at->end)) {
+      if (at->escaped || at->name.starts_with("data.")) continue;
+      reader_.complain_within(
+          node, at->begin,
+          fmt::format("{}: '${{{}}}' is not known before the run; columns of a data feed are, as {}",
+                      fields_.what(key), at->name, example_column()));
+      return std::nullopt;
+    }
+    return text;
+  }
+
+  [[nodiscard]] std::string example_column() const {
+    for (const Feed& feed : feeds_)
+      if (!feed.columns.empty()) return fmt::format("${{data.{}.{}}}", feed.name, feed.columns.front());
+    return "${data.users.certificate}";
+  }
+
+  // The first mistake is told; a feed whose files lie elsewhere would have one in each row.
+  void look_at_rows(const YamlNode& certificate, const YamlNode& key, const TlsIdentities& identities) {
+    const Feed& feed = feeds_[identities.feed];
+    if (feed.rows == 0) return;  // its own mistake was told
+    const auto content = reader_.around().file(feed.file);
+    if (!content) return;
+    auto rows = FeedReader::open(feed.form, **content);
+    std::set<IdentityFiles> seen;
+    for (std::uint64_t row = 1; row <= feed.rows && *rows->next(); ++row) {
+      const auto [named, is_new] = seen.insert(files_of_row(identities, rows->values()));
+      if (!is_new) continue;
+      const auto complain = [&](bool of_key, const std::string& mistake) {
+        reader_.complain(
+            of_key ? key : certificate,
+            fmt::format("{}: row {} of {}, line {}: {}", fields_.what(of_key ? "key" : "certificate"), row,
+                        quoted(feed.file), rows->line(), mistake));
+      };
+      if (seen.size() > kMostIdentities)
+        return complain(false, fmt::format("more than {:L} different certificates", kMostIdentities));
+      const BadRow bad = mistake_in_row(reader_.around(), *named);
+      if (!bad.mistake.empty()) return complain(bad.of_key, bad.mistake);
+    }
+  }
+
+  Reader& reader_;
+  const Fields& fields_;
+  const std::vector<Feed>& feeds_;
+};
 
 }  // namespace
 
-Tls read_tls(Reader& reader, const YamlNode& node, const std::string& what) {
+Tls read_tls(Reader& reader, const YamlNode& node, const std::string& what, const std::vector<Feed>& feeds) {
   Tls tls;
   if (!reader.is_map(node, what, "{ca: ca.pem}")) return tls;
   const Fields fields(reader, node, kTlsKeys, what);
   if (const YamlNode* ca = fields.find("ca")) tls.ca = read_certificates(reader, *ca, fields.what("ca"));
-  read_identity(reader, fields, tls);
+  IdentityReader(reader, fields, feeds).read(tls);
   tls.verify = fields.answer("verify", tls.verify);
   tls.resume = fields.answer("resume", tls.resume);
   if (const YamlNode* version = fields.find("min_version"))

@@ -3,11 +3,14 @@
 // Owner: one reading of one plan.
 #pragma once
 
+#include "core/feed.h"
 #include "core/tls.h"
 #include "core/yaml_reader.h"
 
 namespace onrush {
 
-[[nodiscard]] Tls read_tls(Reader& reader, const YamlNode& node, const std::string& what);
+/// `feeds`: of the plan, whose columns may name certificates.
+[[nodiscard]] Tls read_tls(Reader& reader, const YamlNode& node, const std::string& what,
+                           const std::vector<Feed>& feeds);
 
 }  // namespace onrush

@@ -138,7 +138,8 @@ Plan read_root(Reader& reader, const YamlNode& root, const std::string& given_ta
   if (target != nullptr) plan.targets = read_targets(reader, *target);
   if (!given_target.empty()) plan.targets = read_given_target(reader, given_target);
   if (const YamlNode* node = fields.find("data")) plan.data = read_data(reader, *node);
-  if (const YamlNode* node = fields.find("connection")) plan.connection = read_connection(reader, *node);
+  if (const YamlNode* node = fields.find("connection"))
+    plan.connection = read_connection(reader, *node, plan.data);
   const auto pins = [](const Target& t) { return !t.addresses.empty(); };
   if (plan.connection.proxy && std::any_of(plan.targets.begin(), plan.targets.end(), pins))
     reader.complain(*target, "'resolve' does nothing behind a proxy, which looks names up itself");

@@ -5,9 +5,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "core/plan_files.h"
+#include "core/tls_identities.h"
 #include "core/url.h"
 
 namespace onrush {
@@ -21,8 +23,9 @@ struct Tls {
   std::string server_name;  ///< for SNI and the check of the certificate; "" = the target's host
   std::string ciphers;      ///< suites that are offered, by OpenSSL's names, with ':' between; "" = its own
   FileContent ca = {};      ///< PEM: who may sign the target's certificate; none: whom the system trusts
-  FileContent certificate = {};  ///< PEM: ours, and its chain behind it; none: we show none
-  FileContent key = {};          ///< PEM: of our certificate
+  FileContent certificate = {};               ///< PEM: ours, and its chain behind it; none: we show none
+  FileContent key = {};                       ///< PEM: of our certificate
+  std::optional<TlsIdentities> by_feed = {};  ///< instead of the two: each user shows his own
 };
 
 /// The name that the certificate must have: the plan's own or the target's host, without the dot at the end
