@@ -168,6 +168,11 @@ Expected<std::unique_ptr<const Program>, std::string> Program::make(
       if (step.instruction.op != Op::connect) continue;
       const auto& connect = connect_of(*step.instruction.step);
       step.head = static_cast<std::uint32_t>(program->heads.size());
+      // A reconnect asks for what the connect before it in the script has asked for.
+      if (std::holds_alternative<ReconnectStep>(step.instruction.step->what)) {
+        --step.head;
+        continue;
+      }
       program->heads.emplace_back(program->plan.connection.upgrade, connect.upgrade);
     }
     program->scripts.push_back(std::move(*steps));

@@ -25,9 +25,13 @@ constexpr Names<8> kTls{"ca",          "certificate", "key",     "verify",
 
 constexpr Names<4> kFeed{"csv", "json_lines", "take", "on_end"};
 
-constexpr Names<3> kScenario{"weight", "script", "on_close"};
+constexpr Names<4> kScenario{"weight", "script", "on_close", "connection"};
 
-constexpr Names<3> kScenarioLater{"connection", "target", "data"};
+constexpr Names<2> kScenarioLater{"target", "data"};
+
+constexpr Names<5> kScenarioConnection{"path", "timeout", "headers", "cookies", "subprotocols"};
+
+constexpr Names<5> kScenarioConnectionLater{"tls", "ping", "protocol", "proxy", "deflate"};
 
 constexpr Names<7> kStage{"name", "users", "arrivals", "over", "rate", "for", "disconnect"};
 
@@ -108,6 +112,8 @@ constinit const KeyTable kDeflateKeys{"'deflate'", kDeflate, {}};
 constinit const KeyTable kFeedKeys{"a feed", kFeed, {}};
 constinit const KeyTable kTlsKeys{"'tls'", kTls, {}};
 constinit const KeyTable kScenarioKeys{"a scenario", kScenario, kScenarioLater};
+constinit const KeyTable kScenarioConnectionKeys{"'connection' of a scenario", kScenarioConnection,
+                                                 kScenarioConnectionLater};
 constinit const KeyTable kStageKeys{"a stage", kStage, {}};
 constinit const KeyTable kSteps{"a script", kStep, {}};
 constinit const KeyTable kConnectKeys{"'connect'", kConnect, kConnectLater};
@@ -137,12 +143,17 @@ constinit const KeyTable kTargetKeys{"'target'", kTarget, {}};
 
 std::span<const KeyTable* const> key_tables() noexcept {
   static constexpr auto kAll = std::to_array<const KeyTable*>({
-      &kPlanKeys,       &kConnectionKeys, &kFeedKeys,    &kTlsKeys,     &kScenarioKeys,  &kStageKeys,
-      &kSteps,          &kConnectKeys,    &kSendKeys,    &kRequestKeys, &kReplyKeys,     &kListenKeys,
-      &kSubscribeKeys,  &kOperateKeys,    &kEventKeys,   &kThinkKeys,   &kRepeatKeys,    &kCloseKeys,
-      &kObserveKeys,    &kKeepAliveKeys,  &kPingKeys,    &kOnCloseKeys, &kBackoffKeys,   &kArrivalsKeys,
-      &kDisconnectKeys, &kExpectKeys,     &kCaptureKeys, &kBranchKeys,  &kReconnectKeys, &kSearchKeys,
-      &kTargetKeys,     &kDeflateKeys,
+      &kPlanKeys,     &kConnectionKeys, &kFeedKeys,
+      &kTlsKeys,      &kScenarioKeys,   &kScenarioConnectionKeys,
+      &kStageKeys,    &kSteps,          &kConnectKeys,
+      &kSendKeys,     &kRequestKeys,    &kReplyKeys,
+      &kListenKeys,   &kSubscribeKeys,  &kOperateKeys,
+      &kEventKeys,    &kThinkKeys,      &kRepeatKeys,
+      &kCloseKeys,    &kObserveKeys,    &kKeepAliveKeys,
+      &kPingKeys,     &kOnCloseKeys,    &kBackoffKeys,
+      &kArrivalsKeys, &kDisconnectKeys, &kExpectKeys,
+      &kCaptureKeys,  &kBranchKeys,     &kReconnectKeys,
+      &kSearchKeys,   &kTargetKeys,     &kDeflateKeys,
   });
   return kAll;
 }

@@ -23,6 +23,7 @@ extern const KeyTable kFeedKeys;
 extern const KeyTable kTlsKeys;
 extern const KeyTable kKeepAliveKeys;
 extern const KeyTable kScenarioKeys;
+extern const KeyTable kScenarioConnectionKeys;
 extern const KeyTable kOnCloseKeys;
 extern const KeyTable kBackoffKeys;
 extern const KeyTable kStageKeys;

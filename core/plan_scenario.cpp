@@ -4,6 +4,7 @@
 
 #include "core/nearest.h"
 #include "core/plan_captures.h"
+#include "core/plan_connects.h"
 #include "core/plan_flow.h"
 #include "core/plan_on_close.h"
 #include "core/plan_steps.h"
@@ -48,6 +49,9 @@ Scenario read_scenario(Reader& reader, const YamlNode& key, const YamlNode& valu
   }
   if (const YamlNode* on_close = fields.find("on_close"))
     scenario.reconnect = read_on_close(reader, *on_close, owner);
+  ScenarioConnection connection;
+  if (const YamlNode* node = fields.find("connection"))
+    connection = read_scenario_connection(reader, *node, owner, graphql);
   const YamlNode* script = fields.need("script", "script: [connect, {send: {text: hello}}, close]");
   if (script == nullptr || !reader.is_list(*script, fields.what("script"), "[connect, listen]"))
     return scenario;
@@ -57,6 +61,7 @@ Scenario read_scenario(Reader& reader, const YamlNode& key, const YamlNode& valu
   PlacedScript placed = read_script({reader, owner, scenario.captures}, *script, graphql);
   if (placed.whole) check_flow(reader, placed.steps, owner);
   scenario.script = stripped(std::move(placed.steps));
+  give_connection(scenario.script, connection);
   std::set<std::uint32_t> feeds = reader.take_feeds();
   feeds.insert(everybodys_feeds.begin(), everybodys_feeds.end());
   scenario.feeds.assign(feeds.begin(), feeds.end());

@@ -10,6 +10,7 @@
 #include "core/nearest.h"
 #include "core/plan_captures.h"
 #include "core/plan_connection.h"
+#include "core/plan_connects.h"
 #include "core/plan_data.h"
 #include "core/plan_parameters.h"
 #include "core/plan_scenario.h"
@@ -113,19 +114,6 @@ std::vector<Observed> read_observed(Reader& reader, const YamlNode& node) {
   return observed;
 }
 
-// What a `connect` step leaves out the section 'connection' says.
-void give_timeout(Steps& steps, std::int64_t timeout_ns) {
-  for (Step& step : steps) {
-    if (auto* connect = std::get_if<ConnectStep>(&step.what); connect != nullptr && connect->timeout_ns == 0)
-      connect->timeout_ns = timeout_ns;
-    if (auto* reconnect = std::get_if<ReconnectStep>(&step.what))
-      if (reconnect->connect.timeout_ns == 0) reconnect->connect.timeout_ns = timeout_ns;
-    if (auto* repeat = std::get_if<RepeatStep>(&step.what)) give_timeout(repeat->body, timeout_ns);
-    if (auto* choose = std::get_if<ChooseStep>(&step.what))
-      for (ChooseStep::Branch& branch : choose->branches) give_timeout(branch.body, timeout_ns);
-  }
-}
-
 Plan read_root(Reader& reader, const YamlNode& root, const std::string& given_target,
                const std::optional<std::string>& search_load) {
   Plan plan;
@@ -147,7 +135,7 @@ Plan read_root(Reader& reader, const YamlNode& root, const std::string& given_ta
   if (const YamlNode* scenarios = fields.need("scenarios", "scenarios: {visitor: {script: [connect, ...]}}"))
     plan.scenarios =
         read_scenarios(reader, *scenarios, everybodys_feeds, plan.connection.graphql.has_value());
-  for (Scenario& s : plan.scenarios) give_timeout(s.script, plan.connection.timeout_ns);
+  for (Scenario& s : plan.scenarios) give_connection(s.script, {{}, plan.connection.timeout_ns});
   if (const YamlNode* node = fields.find("search")) plan.search = read_search(reader, *node, plan.scenarios);
   const YamlNode* stages =
       plan.search ? fields.find("stages")

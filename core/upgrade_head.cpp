@@ -54,10 +54,17 @@ std::size_t find_line_breaker(std::string_view text) noexcept {
   return found == text.end() ? std::string_view::npos : static_cast<std::size_t>(found - text.begin());
 }
 
-UpgradeHead::UpgradeHead(const UpgradeFields& general, const UpgradeFields& own)
-    : path_{own.path ? own.path : general.path},
-      subprotocols_{own.subprotocols.empty() ? general.subprotocols : own.subprotocols} {
-  for (const UpgradeField& header : merged(general.headers, own.headers, same_name)) {
+UpgradeFields combined(const UpgradeFields& general, const UpgradeFields& own) {
+  return {own.path ? own.path : general.path, merged(general.headers, own.headers, same_name),
+          merged(general.cookies, own.cookies, same_text),
+          own.subprotocols.empty() ? general.subprotocols : own.subprotocols};
+}
+
+UpgradeHead::UpgradeHead(const UpgradeFields& general, const UpgradeFields& own) {
+  UpgradeFields all = combined(general, own);
+  path_ = std::move(all.path);
+  subprotocols_ = std::move(all.subprotocols);
+  for (const UpgradeField& header : all.headers) {
     has_host_ = has_host_ || same_name(header.name, "host");
     lines_.append(header.name);
     lines_.append(": ");
@@ -66,7 +73,7 @@ UpgradeHead::UpgradeHead(const UpgradeFields& general, const UpgradeFields& own)
     ++count_;
   }
   std::string_view before = "Cookie: ";  // one line for all of them (RFC 6265 section 5.4)
-  for (const UpgradeField& cookie : merged(general.cookies, own.cookies, same_text)) {
+  for (const UpgradeField& cookie : all.cookies) {
     lines_.append(before);
     lines_.append(cookie.name);
     lines_.append("=");
@@ -87,6 +94,9 @@ UpgradeHead::UpgradeHead(const UpgradeFields& general, const UpgradeFields& own)
     lines_.append("\r\n");
     ++count_;
   }
+  Template::Draws drawn;
+  if (path_) path_->draw_behind(drawn);
+  lines_.draw_behind(drawn);
   if (!is_fixed()) return;
   ONRUSH_CHECK(render({}, fixed_));  // as the plan's texts were looked at
   render_path({}, fixed_path_);

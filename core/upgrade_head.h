@@ -27,12 +27,15 @@ struct UpgradeFields {
   std::vector<std::string> subprotocols;  ///< offered, the most wanted first
 };
 
+/// What `own` says, and of what it leaves out what `general` says: of headers and cookies one by one, of
+/// subprotocols as a whole.
+[[nodiscard]] UpgradeFields combined(const UpgradeFields& general, const UpgradeFields& own);
+
 /// The lines behind those that every upgrade request has, ready to be sent.
 class UpgradeHead {
  public:
   UpgradeHead() = default;
-  /// `own`, of one step, replaces what `general`, of the plan, says of the same header or cookie;
-  /// subprotocols as a whole.
+  /// `own`, of one step, combined with `general`, of the plan.
   UpgradeHead(const UpgradeFields& general, const UpgradeFields& own);
 
   /// True if lines and path are the same for every user; the lines are then fixed(), the path fixed_path().
