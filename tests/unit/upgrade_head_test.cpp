@@ -113,6 +113,15 @@ TEST(UpgradeHead, APathOfTheUsersOwnReplacesTheTargetsAndCannotBreakTheRequestLi
   EXPECT_TRUE(request.starts_with("GET " + path + " HTTP/1.1\r\n"));
 }
 
+TEST(UpgradeHead, PathAndHeadersDrawEachANumberOfTheirOwn) {
+  UpgradeFields own = fields({{"X-Draw", text("/${random(1,1000000000000)}")}});
+  own.path = text("/${random(1,1000000000000)}");
+  const UpgradeHead head(UpgradeFields{}, own);
+  std::string path;
+  head.render_path({7, 0, 0}, path);
+  EXPECT_NE("X-Draw: " + path + "\r\n", lines(head, 7));
+}
+
 TEST(UpgradeHead, AStepsPathGoesBeforeThePlans) {
   UpgradeFields general;
   general.path = text("/general");
