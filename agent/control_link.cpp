@@ -121,11 +121,11 @@ ControlLink::ControlLink(std::string coordinator, Hello hello, AgentSettings set
 
 ControlLink::~ControlLink() = default;
 
-int ControlLink::serve() {
+int ControlLink::serve(const std::function<bool()>& is_wanted) {
   stream_ = std::make_unique<Stream>(coordinator_);
   settings_.on_news = [this] { stream_->tell(); };
-  if (!attach()) {
-    if (end_) return 0;
+  if (!attach(is_wanted)) {
+    if (!is_wanted()) return 0;
     spdlog::error("no coordinator answers at {}; start one with: onrush coordinator --listen HOST:PORT",
                   coordinator_);
     return kInternal;
@@ -133,11 +133,11 @@ int ControlLink::serve() {
   return serve_attached();
 }
 
-bool ControlLink::attach() {
+bool ControlLink::attach(const std::function<bool()>& is_wanted) {
   const auto deadline = std::chrono::steady_clock::now() + kDialPatience;
   bool told = false;
-  while (!stream_->channel->WaitForConnected(std::chrono::system_clock::now() + 1s)) {
-    if (end_ || std::chrono::steady_clock::now() > deadline) return false;
+  while (!stream_->channel->WaitForConnected(std::chrono::system_clock::now() + kPollInterval)) {
+    if (!is_wanted() || std::chrono::steady_clock::now() > deadline) return false;
     if (!std::exchange(told, true)) spdlog::info("waiting for a coordinator at {}", coordinator_);
   }
   stream_->attach();

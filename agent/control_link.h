@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -25,12 +26,13 @@ class ControlLink {
   /// Attaches and serves runs until the coordinator is gone, refuses, or `end` is raised. Returns the exit
   /// code: 0 when it was told to end or the coordinator ended between runs, 70 when it was lost in mid-run or
   /// never reached.
-  int serve();
+  /// `is_wanted` is asked while nobody answers: once it says no, that is an end in order too.
+  int serve(const std::function<bool()>& is_wanted);
 
  private:
   struct Stream;  // gRPC stays in the .cpp
 
-  bool attach();
+  bool attach(const std::function<bool()>& is_wanted);
   int serve_attached();
   int leave();
   void heard(const FromCoordinator& message);

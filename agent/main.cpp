@@ -53,6 +53,7 @@ int main(int argc, char** argv) {
   std::uint32_t workers = 1;
   std::uint64_t memory_reserve = 0;
   bool quiet = false;
+  pid_t parent = 0;
   app.add_option("--coordinator", coordinator, "HOST:PORT to attach to")->capture_default_str();
   app.add_option("--name", name, "how reports call this agent (default: host and process)");
   app.add_option("--workers", workers, "threads that hold connections")
@@ -64,6 +65,8 @@ int main(int argc, char** argv) {
                  "bytes of the host's memory to leave free: 500MB (default: a twenty-fifth)")
       ->transform(CLI::AsSizeValue{true});
   app.add_flag("--quiet", quiet, "log only errors");
+  app.add_option("--parent", parent, "wait for a coordinator only as long as this process is the parent")
+      ->group("");  // of `onrush run`, for nobody else
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -119,5 +122,6 @@ int main(int argc, char** argv) {
                                .host = hello.host,
                                .look_at_memory = read_memory_facts,
                                .occupied_ports = occupied_ports};
-  return ControlLink{coordinator, hello, settings, end_asked}.serve();
+  const auto is_wanted = [parent] { return !end_asked && (parent == 0 || getppid() == parent); };
+  return ControlLink{coordinator, hello, settings, end_asked}.serve(is_wanted);
 }

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -116,7 +115,7 @@ int run_command(const RunArguments& arguments, SignalWatch& signals) {
   Watcher watcher{arguments};
   signals.on_signal([&](int count) {
     const bool at_once = count > 1;
-    if (!client.stop("stopped by a signal", at_once)) std::_Exit(exit_code(Verdict::interrupted));
+    client.stop("stopped by a signal", at_once);
     if (at_once) std::thread{end_soon}.detach();
   });
   const Expected<int, std::string> result =

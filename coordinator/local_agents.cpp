@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <spawn.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -68,7 +69,9 @@ Expected<LocalAgents, std::string> LocalAgents::start(const Options& options,
                                        fmt::format("agent-{}", i),
                                        "--quiet",
                                        "--workers",
-                                       std::to_string(options.workers)};
+                                       std::to_string(options.workers),
+                                       "--parent",
+                                       std::to_string(getpid())};
     if (options.memory_reserve != 0) {
       arguments.emplace_back("--memory-reserve");
       arguments.push_back(std::to_string(options.memory_reserve));

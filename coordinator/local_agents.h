@@ -2,7 +2,8 @@
 //
 // Why: the embedded default runs the same agents as a cluster, over the same gRPC. They get a process group
 // of their own, so that a Ctrl-C on the terminal reaches only the command, which then stops them in order.
-// Owner: the command. Always: every process started here is ended here, by its pid.
+// Owner: the command. Always: every process started here is ended here, by its pid; one whose command was
+// killed ends by itself, in order if it was attached and at once if it was not yet.
 #pragma once
 
 #include <sys/types.h>

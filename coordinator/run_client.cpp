@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "control.grpc.pb.h"
+#include "core/verdict.h"
 #include "proto/convert.h"
 #include "proto/file_pieces.h"
 #include "proto/grpc_log.h"
@@ -16,6 +17,7 @@ namespace onrush {
 namespace {
 
 constexpr std::chrono::seconds kConnectPatience{5};
+constexpr std::chrono::milliseconds kStopNoticed{50};
 
 RunEvent event_of(const proto::RunEvent& from) {
   switch (from.message_case()) {
@@ -39,8 +41,15 @@ std::optional<int> exit_code_of(const RunEvent& event) {
 }  // namespace
 
 struct RunClient::Stream {
-  [[nodiscard]] bool is_reached() const {
-    return channel->WaitForConnected(std::chrono::system_clock::now() + kConnectPatience);
+  [[nodiscard]] bool is_reached() {
+    const auto deadline = std::chrono::system_clock::now() + kConnectPatience;
+    while (!is_stopped() && std::chrono::system_clock::now() < deadline)
+      if (channel->WaitForConnected(std::chrono::system_clock::now() + kStopNoticed)) return true;
+    return false;
+  }
+  [[nodiscard]] bool is_stopped() {
+    const std::lock_guard lock{mutex};
+    return stopped;
   }
   [[nodiscard]] std::string unreachable() const {
     return "no coordinator answers at " + coordinator +
@@ -49,7 +58,8 @@ struct RunClient::Stream {
 
   std::string coordinator;
   std::shared_ptr<grpc::Channel> channel;
-  std::mutex mutex;  // of writer, which follow() makes and stop() uses
+  std::mutex mutex;      // of writer, which follow() makes and stop() uses
+  bool stopped = false;  ///< before there was a writer
   grpc::ClientContext context;
   std::unique_ptr<grpc::ClientReaderWriter<proto::RunRequest, proto::RunEvent>> writer;
 };
@@ -66,13 +76,16 @@ RunClient::~RunClient() = default;
 
 Expected<int, std::string> RunClient::follow(const Submission& submission, const Follower& follower) {
   Stream& stream = *stream_;
-  if (!stream.is_reached()) return Unexpected{stream.unreachable()};
+  const bool reached = stream.is_reached();
+  if (stream.is_stopped()) return onrush::exit_code(Verdict::interrupted);
+  if (!reached) return Unexpected{stream.unreachable()};
   proto::RunRequest request;
   request.mutable_submit()->set_version(submission.version);
   *request.mutable_submit()->mutable_plan() = to_proto(submission.plan);
   request.mutable_submit()->set_agents(submission.agents);
   {
     const std::lock_guard lock{stream.mutex};
+    if (stream.stopped) return onrush::exit_code(Verdict::interrupted);
     stream.writer = proto::Runs::NewStub(stream.channel)->Submit(&stream.context);
     cut_files(submission.plan.files, [&](proto::FilePiece piece) {
       proto::RunRequest part;
@@ -111,13 +124,16 @@ Expected<std::vector<Hello>, std::string> RunClient::survey() {
   return agents;
 }
 
-bool RunClient::stop(const std::string& why, bool at_once) {
+void RunClient::stop(const std::string& why, bool at_once) {
   const std::lock_guard lock{stream_->mutex};
-  if (!stream_->writer) return false;
+  if (!stream_->writer) {
+    stream_->stopped = true;
+    return;
+  }
   proto::RunRequest request;
   request.mutable_stop()->set_why(why);
   request.mutable_stop()->set_at_once(at_once);
-  return stream_->writer->Write(request);
+  stream_->writer->Write(request);  // one that fails means a stream that is over, which follow() sees
 }
 
 }  // namespace onrush

@@ -17,15 +17,15 @@ class RunClient {
   explicit RunClient(const std::string& coordinator);
   ~RunClient();
 
-  /// Submits and passes on every event until the run is over. Returns its exit code; error: the coordinator
-  /// cannot be reached, or went away.
+  /// Submits and passes on every event until the run is over. Returns its exit code, that of an interrupted
+  /// run if stop() came before anything was submitted; error: the coordinator cannot be reached, or went away.
   Expected<int, std::string> follow(const Submission& submission, const Follower& follower);
 
   /// Who is attached. Error: the coordinator cannot be reached, or is of another version.
   Expected<std::vector<Hello>, std::string> survey();
 
-  /// Asks for the end: in order, or at once. False: nobody is reached yet who could be asked.
-  bool stop(const std::string& why, bool at_once);
+  /// Asks for the end: in order, or at once. Before the run is submitted it never will be.
+  void stop(const std::string& why, bool at_once);
 
  private:
   struct Stream;  // gRPC stays in the .cpp
