@@ -89,7 +89,9 @@ Expected<bool, FeedError> CsvReader::quoted_cell() {
 void append_csv_cell(std::string_view cell, bool first, std::string& out) {
   if (!first) out += ',';
   const bool plain = cell.find_first_of(",\"\r\n") == std::string_view::npos;
-  if (plain && !(first && cell.empty())) {
+  // What would be an empty line, or a byte order mark, is put into quotes.
+  const bool passed_over = first && (cell.empty() || cell.starts_with("\xef\xbb\xbf"));
+  if (plain && !passed_over) {
     out += cell;
     return;
   }

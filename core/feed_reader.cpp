@@ -31,12 +31,18 @@ std::optional<FeedError> wrong_encoding(std::string_view bytes) {
   return std::nullopt;
 }
 
+// Only JSON can bring one, escaped; as CSV, which agents get their rows in, it would be no text.
+bool has_nul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
+
 std::optional<FeedError> wrong_columns(const std::vector<std::string>& columns, std::uint64_t line) {
   if (columns.size() > kMostColumns)
     return FeedError{line, fmt::format("{} columns; at most {}", columns.size(), kMostColumns)};
   std::set<std::string_view> seen;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (columns[i].empty()) return FeedError{line, fmt::format("column {} has no name", i + 1)};
+    if (has_nul(columns[i]))
+      return FeedError{line,
+                       fmt::format("a NUL character in the name of column {}, which no text has", i + 1)};
     if (!seen.insert(columns[i]).second)
       return FeedError{line, fmt::format("two columns have the name {}", quoted(columns[i]))};
   }
@@ -72,7 +78,12 @@ Expected<FeedReader, FeedError> FeedReader::open(FeedForm form, std::string_view
 
 Expected<bool, FeedError> FeedReader::next() {
   auto read = std::visit([](auto& rows) { return rows.next(); }, rows_);
-  if (!read || !*read || values().size() == columns_.size()) return read;
+  if (!read || !*read) return read;
+  for (std::size_t i = 0; i < std::min(values().size(), columns_.size()); ++i)
+    if (has_nul(values()[i]))
+      return Unexpected{
+          FeedError{line(), fmt::format("a NUL character in {}, which no text has", quoted(columns_[i]))}};
+  if (values().size() == columns_.size()) return read;
   return Unexpected{FeedError{line(), fmt::format("{} cell{}, where the header has {}", values().size(),
                                                   values().size() == 1 ? "" : "s", columns_.size())}};
 }

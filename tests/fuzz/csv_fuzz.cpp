@@ -18,7 +18,7 @@ void read(FeedForm form, std::string_view bytes) {
   std::vector<std::string> kept;
   std::string written;
   for (std::size_t i = 0; i < reader->columns().size(); ++i)
-    append_csv_cell("c" + std::to_string(i), i == 0, written);
+    append_csv_cell(reader->columns()[i], i == 0, written);
   written += '\n';
   while (true) {
     const auto more = reader->next();
@@ -32,7 +32,7 @@ void read(FeedForm form, std::string_view bytes) {
     written += '\n';
   }
   auto again = FeedReader::open(FeedForm::csv, written);
-  ONRUSH_CHECK(again.has_value() && again->columns().size() == reader->columns().size());
+  ONRUSH_CHECK(again.has_value() && again->columns() == reader->columns());
   std::size_t place = 0;
   while (true) {
     const auto more = again->next();

@@ -99,7 +99,8 @@ TEST(Csv, P091_AnEmptyFileHasNoHeader) {
 }
 
 TEST(Csv, WhatIsWrittenIsReadAgain) {
-  for (const Row& row : {Row{"a", "b,c", "d\"e", "f\r\ng", ""}, Row{""}, Row{"", "x"}}) {
+  for (const Row& row :
+       {Row{"a", "b,c", "d\"e", "f\r\ng", ""}, Row{""}, Row{"", "x"}, Row{"\xef\xbb\xbfx"}}) {
     std::string text;
     for (std::size_t i = 0; i < row.size(); ++i) text += (i ? ",c" : "c") + std::to_string(i);
     text += '\n';
@@ -107,6 +108,12 @@ TEST(Csv, WhatIsWrittenIsReadAgain) {
     text += '\n';
     EXPECT_THAT(read(text).rows, ElementsAre(row)) << text;
   }
+}
+
+TEST(Csv, AColumnThatIsWrittenKeepsAByteOrderMarkOfItsOwn) {
+  std::string text;
+  append_csv_cell("\xef\xbb\xbfid", true, text);
+  EXPECT_THAT(read(text + "\n1\n").columns, ElementsAre("\xef\xbb\xbfid"));
 }
 
 Table lines(std::string_view bytes) { return read(bytes, FeedForm::json_lines); }
@@ -119,6 +126,14 @@ TEST(JsonLines, TheMembersOfTheFirstObjectAreTheColumns) {
   EXPECT_THAT(table.columns, ElementsAre("id", "name", "ok"));
   EXPECT_THAT(table.rows,
               ElementsAre(ElementsAre("7", "A\nn\xc3\xa9", "true"), ElementsAre("1.50", "Bob", "null")));
+}
+
+// Agents get their rows as CSV, in which it would be refused: a mistake of the plan, not of the run.
+TEST(JsonLines, AnEscapedNulIsToldWithItsLine) {
+  EXPECT_EQ(lines("{\"a\": 1, \"b\": 2}\n{\"a\": 1, \"b\": \"x\\u0000\"}\n").mistake,
+            "2: a NUL character in 'b', which no text has");
+  EXPECT_EQ(lines("{\"a\": 1, \"b\\u0000\": 2}\n").mistake,
+            "1: a NUL character in the name of column 2, which no text has");
 }
 
 TEST(JsonLines, WhatIsNoStringStandsForItselfAsItIsWritten) {
