@@ -1,5 +1,5 @@
 # ctest: serial timeout=300 asan
-"""The engine, as a client, passes every Autobahn case, those of compression too; a run that proves nothing is no pass."""
+"""The engine, as a client, passes every Autobahn case, compressed ones too; a run that proves nothing is no pass."""
 
 import asyncio
 import socket
