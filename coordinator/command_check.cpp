@@ -6,6 +6,7 @@
 #include "coordinator/check.h"
 #include "coordinator/check_explain.h"
 #include "coordinator/commands.h"
+#include "coordinator/output.h"
 #include "coordinator/plan_file.h"
 #include "coordinator/show.h"
 #include "coordinator/terminal.h"
@@ -20,7 +21,7 @@ namespace onrush {
 int check_command(const CheckArguments& arguments) {
   const Expected<PlanFile, std::string> file = read_plan_file(arguments.plan);
   if (!file) {
-    fmt::print(stderr, "{}", file.error());
+    tell("{}", file.error());
     return kExitBadPlan;
   }
   const SourceBlock block = deal_source_blocks({Hello{}}, hosts_of(dialled(file->plan))).front();
@@ -30,19 +31,18 @@ int check_command(const CheckArguments& arguments) {
       .memory_available_bytes =
           memory_left(read_host_facts()).value_or(std::numeric_limits<std::int64_t>::max()),
       .target_on_host = any_on_loopback(dialled(file->plan))};
-  fmt::print("{}", render_check(file->plan, facts));
-  if (arguments.explain) fmt::print("\n{}", explain_timeline(file->plan, style_of(STDOUT_FILENO)));
-  return 0;
+  std::string text = render_check(file->plan, facts);
+  if (arguments.explain) text += "\n" + explain_timeline(file->plan, style_of(STDOUT_FILENO));
+  return print_or_fail(text);
 }
 
 int show_command(const std::string& folder) {
   const Expected<std::string, std::string> shown = show(folder, style_of(STDOUT_FILENO));
   if (!shown) {
-    fmt::print(stderr, "onrush show: {}\n", shown.error());
+    tell("onrush show: {}\n", shown.error());
     return kExitBadPlan;
   }
-  fmt::print("{}", *shown);
-  return 0;
+  return print_or_fail(*shown);
 }
 
 }  // namespace onrush

@@ -6,6 +6,7 @@
 #include "coordinator/commands.h"
 #include "coordinator/doctor.h"
 #include "coordinator/local_agents.h"
+#include "coordinator/output.h"
 #include "coordinator/plan_file.h"
 #include "coordinator/run_client.h"
 #include "coordinator/terminal.h"
@@ -52,27 +53,25 @@ Expected<std::vector<Hello>, std::string> attached_agents(const std::string& coo
 int doctor_command(const DoctorArguments& arguments) {
   const Expected<PlanFile, std::string> file = read_plan_file(arguments.plan);
   if (!file) {
-    fmt::print(stderr, "{}", file.error());
+    tell("{}", file.error());
     return kExitBadPlan;
   }
   if (!arguments.coordinator.empty())
     if (const auto address = parse_host_port(arguments.coordinator); !address) {
-      fmt::print(stderr, "onrush: --coordinator {}\n", address.error());
+      tell("onrush: --coordinator {}\n", address.error());
       return kExitBadPlan;
     }
   const Expected<std::vector<Hello>, std::string> agents =
       arguments.coordinator.empty() ? local_agents(file->plan, arguments.agents)
                                     : attached_agents(arguments.coordinator, arguments.agents);
   if (!agents) {
-    fmt::print(stderr, "onrush: {}\n", agents.error());
+    tell("onrush: {}\n", agents.error());
     return exit_code(Verdict::refused);
   }
   const Examination examination = examine(file->plan, arguments.plan.file, *agents);
-  if (arguments.script) {
-    fmt::print("{}", render_script(examination));
-    return 0;
-  }
-  fmt::print("{}", render_examination(examination, style_of(STDOUT_FILENO)));
+  if (arguments.script) return print_or_fail(render_script(examination));
+  if (const int failed = print_or_fail(render_examination(examination, style_of(STDOUT_FILENO))))
+    return failed;
   return examination.worst() == CheckGrade::refused ? exit_code(Verdict::refused) : 0;
 }
 

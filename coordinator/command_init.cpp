@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <optional>
 #include <string>
 
 #include "coordinator/commands.h"
+#include "coordinator/output.h"
 #include "coordinator/shipped.h"
 #include "core/verdict.h"
 
@@ -34,13 +34,6 @@ std::optional<std::string> write_new(const std::string& file, std::string_view t
   return error;
 }
 
-int print_whole(std::string_view text) {
-  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
-  if (std::fflush(stdout) == 0 && written) return 0;
-  fmt::print(stderr, "onrush: cannot write to standard output: {}\n", std::strerror(errno));
-  return exit_code(Verdict::internal_error);
-}
-
 }  // namespace
 
 int init_command(const InitArguments& arguments) {
@@ -48,17 +41,16 @@ int init_command(const InitArguments& arguments) {
   const auto plan = std::find_if(plans.begin(), plans.end(),
                                  [&](const StarterPlan& p) { return p.kind == arguments.kind; });
   if (plan == plans.end()) return kExitBadPlan;  // the command line takes no other
-  if (arguments.file == "-") return print_whole(plan->text);
+  if (arguments.file == "-") return print_or_fail(plan->text);
   const std::string file = arguments.file.empty() ? arguments.kind + ".yaml" : arguments.file;
   if (const auto error = write_new(file, plan->text, arguments.force)) {
-    fmt::print(stderr, "onrush init: {}\n", *error);
+    tell("onrush init: {}\n", *error);
     return kExitBadPlan;
   }
-  fmt::print("wrote {}\n  look at it:  onrush check {} --explain\n  run it:      onrush run {}\n", file, file,
-             file);
-  return 0;
+  return print_or_fail(fmt::format(
+      "wrote {0}\n  look at it:  onrush check {0} --explain\n  run it:      onrush run {0}\n", file));
 }
 
-int schema_command() { return print_whole(plan_schema()); }
+int schema_command() { return print_or_fail(plan_schema()); }
 
 }  // namespace onrush

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -9,6 +8,7 @@
 
 #include "coordinator/commands.h"
 #include "coordinator/embedded.h"
+#include "coordinator/output.h"
 #include "coordinator/plan_file.h"
 #include "coordinator/run_client.h"
 #include "coordinator/summary_view.h"
@@ -51,23 +51,29 @@ class Watcher {
     }
   }
 
-  /// Writes the files and prints the summary. Error: a result that could not be written.
+  /// Writes the files and prints the summary. Error: what could not be written.
   std::optional<std::string> finish() {
     if (terminal_) terminal_->finish();
     const auto summary = files_.find("summary.json");
     if (summary == files_.end()) return std::nullopt;
-    std::optional<std::string> error = write_files(out_, files_);
-    const nlohmann::json parsed = nlohmann::json::parse(summary->second, nullptr, false);
-    fmt::print("{}", render_summary(parsed, style_of(STDOUT_FILENO), out_));
-    if (files_.contains("trace.txt")) fmt::print("trace: {}/trace.txt\n", out_);
-    std::fflush(stdout);
-    return error;
+    const std::optional<std::string> unwritten = write_files(out_, files_);
+    nlohmann::json parsed = nlohmann::json::parse(summary->second, nullptr, false);
+    if (unwritten && parsed.is_object()) {
+      // What was measured is worth reading, but whoever looks for the files must not read that all is well.
+      parsed["verdict"] = name(Verdict::internal_error);
+      parsed["exit_code"] = exit_code(Verdict::internal_error);
+      parsed["reasons"] = {*unwritten};
+    }
+    std::string text = render_summary(parsed, style_of(STDOUT_FILENO), unwritten ? "" : out_);
+    if (!unwritten && files_.contains("trace.txt")) text += fmt::format("trace: {}/trace.txt\n", out_);
+    const std::optional<std::string> unsaid = print_whole(text);
+    return unwritten ? unwritten : unsaid;
   }
 
  private:
   void say_line(std::string_view line) {
     if (terminal_) return terminal_->log(line);
-    fmt::print(stderr, "{}\n", line);
+    tell("{}\n", line);
   }
 
   const RunArguments& arguments_;
@@ -91,24 +97,24 @@ std::optional<std::uint32_t> traced_users(const std::string& text) {
 int run_command(const RunArguments& arguments, SignalWatch& signals) {
   const Expected<PlanFile, std::string> file = read_plan_file(arguments.plan);
   if (!file) {
-    fmt::print(stderr, "{}", file.error());
+    tell("{}", file.error());
     return kExitBadPlan;
   }
   if (const auto wrong = wrong_address(arguments)) {
-    fmt::print(stderr, "onrush: {}; nothing was started\n", *wrong);
+    tell("onrush: {}; nothing was started\n", *wrong);
     return kExitBadPlan;
   }
   const std::optional<std::uint32_t> traced = traced_users(arguments.trace);
   if (!traced) {
-    fmt::print(stderr, "onrush: --trace {}: write users=N, N from 1 to {}; nothing was started\n",
-               arguments.trace, kMostTracedUsers);
+    tell("onrush: --trace {}: write users=N, N from 1 to {}; nothing was started\n", arguments.trace,
+         kMostTracedUsers);
     return kExitBadPlan;
   }
   Submission submission{.version = ONRUSH_VERSION, .plan = file->text, .agents = arguments.agents};
   submission.plan.trace_users = *traced;
   const auto prepared = prepare(arguments, submission, [&] { return agents_for(file->plan); });
   if (!prepared) {
-    fmt::print(stderr, "onrush: {}; nothing was started\n", prepared.error());
+    tell("onrush: {}; nothing was started\n", prepared.error());
     return exit_code(Verdict::refused);
   }
   RunClient client{prepared->coordinator};
@@ -122,8 +128,8 @@ int run_command(const RunArguments& arguments, SignalWatch& signals) {
       client.follow(submission, [&](const RunEvent& event) { watcher.take(event); });
   signals.on_signal(nullptr);
   const std::optional<std::string> unwritten = watcher.finish();
-  if (unwritten) fmt::print(stderr, "onrush: {}\n", *unwritten);
-  if (!result) fmt::print(stderr, "onrush: {}\n", result.error());
+  if (unwritten) tell("onrush: {}\n", *unwritten);
+  if (!result) tell("onrush: {}\n", result.error());
   return result && !unwritten ? *result : exit_code(Verdict::internal_error);
 }
 

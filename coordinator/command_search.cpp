@@ -3,8 +3,6 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -14,6 +12,7 @@
 
 #include "coordinator/commands.h"
 #include "coordinator/embedded.h"
+#include "coordinator/output.h"
 #include "coordinator/plan_file.h"
 #include "coordinator/run_client.h"
 #include "coordinator/search_trial.h"
@@ -113,7 +112,7 @@ class TrialWatcher {
   void say(std::string_view text) {
     while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
     if (terminal_) return terminal_->log(text);
-    fmt::print(stderr, "{}\n", text);
+    tell("{}\n", text);
   }
 
   bool quiet_;
@@ -207,7 +206,7 @@ class SearchRun {
     search_.took(trial.outcome);
     result_.trials.push_back(std::move(trial));
     if (!arguments_.quiet)
-      fmt::print(stderr, "{}\n", trial_line(result_.search, result_.trials.size(), result_.trials.back()));
+      tell("{}\n", trial_line(result_.search, result_.trials.size(), result_.trials.back()));
   }
 
   const RunArguments& arguments_;
@@ -232,20 +231,20 @@ std::uint32_t agents_for_all_trials(Plan plan) {
 int search_command(const RunArguments& arguments, SignalWatch& signals) {
   const Expected<PlanFile, std::string> file = read_plan_file(arguments.plan);
   if (!file) {
-    fmt::print(stderr, "{}", file.error());
+    tell("{}", file.error());
     return kExitBadPlan;
   }
   std::optional<std::string> wrong = wrong_address(arguments);
   if (!wrong && !file->plan.search)
     wrong = fmt::format("{} has no 'search', which says what to raise and what to keep", arguments.plan.file);
   if (wrong) {
-    fmt::print(stderr, "onrush: {}; nothing was started\n", *wrong);
+    tell("onrush: {}; nothing was started\n", *wrong);
     return kExitBadPlan;
   }
   Submission submission{.version = ONRUSH_VERSION, .plan = file->text, .agents = arguments.agents};
   const auto prepared = prepare(arguments, submission, [&] { return agents_for_all_trials(file->plan); });
   if (!prepared) {
-    fmt::print(stderr, "onrush: {}; nothing was started\n", prepared.error());
+    tell("onrush: {}; nothing was started\n", prepared.error());
     return exit_code(Verdict::refused);
   }
   Interrupt interrupt;
@@ -256,11 +255,13 @@ int search_command(const RunArguments& arguments, SignalWatch& signals) {
   if (!run.folder().empty()) {
     const auto unwritten =
         write_files(run.folder(), {{"search.json", search_json(run.result()).dump(2) + "\n"}});
-    fmt::print("{}", render_search(run.result(), style_of(STDOUT_FILENO), run.folder()));
-    std::fflush(stdout);
     if (!error) error = unwritten;
+    std::string text = render_search(run.result(), style_of(STDOUT_FILENO), unwritten ? "" : run.folder());
+    if (error && !run.rejected()) text += fmt::format("INTERNAL ERROR  {}\n", *error);
+    const auto unsaid = print_whole(text);
+    if (!error) error = unsaid;
   }
-  if (error) fmt::print(stderr, "onrush: {}\n", *error);
+  if (error) tell("onrush: {}\n", *error);
   if (run.rejected()) return *run.rejected();
   return error ? exit_code(Verdict::internal_error) : run.result().exit_code;
 }

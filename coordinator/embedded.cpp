@@ -6,12 +6,11 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
 #include <system_error>
 #include <thread>
 #include <utility>
 
+#include "coordinator/output.h"
 #include "core/address.h"
 #include "core/verdict.h"
 
@@ -55,7 +54,7 @@ std::optional<std::string> wrong_address(const RunArguments& arguments) {
 
 void end_soon() {
   std::this_thread::sleep_for(kLastPatience);
-  fmt::print(stderr, "onrush: the coordinator does not answer; ended without its results\n");
+  tell("onrush: the coordinator does not answer; ended without its results\n");
   std::_Exit(exit_code(Verdict::interrupted));
 }
 
@@ -94,23 +93,6 @@ std::string free_folder(const std::string& wanted) {
   std::error_code error;
   for (int i = 2; std::filesystem::exists(folder, error); ++i) folder = fmt::format("{}-{}", wanted, i);
   return folder;
-}
-
-std::optional<std::string> write_files(const std::string& folder,
-                                       const std::map<std::string, std::string>& files) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  for (const auto& [name, content] : files) {
-    // Names come from a coordinator: nothing of theirs may lead out of the folder.
-    const std::filesystem::path path = std::filesystem::path{folder} / std::filesystem::path{name}.filename();
-    std::ofstream file{path, std::ios::binary | std::ios::trunc};
-    file << content;
-    if (!file.flush()) return fmt::format("cannot write {}: {}", path.string(), std::strerror(errno));
-  }
-  // Of an earlier run in the same folder: only a run that is traced writes one.
-  if (files.contains("summary.json") && !files.contains("trace.txt"))
-    std::filesystem::remove(std::filesystem::path{folder} / "trace.txt", error);
-  return std::nullopt;
 }
 
 }  // namespace onrush

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -66,9 +65,5 @@ struct Prepared {
 
 /// `wanted`, or with a number behind it if that is there: two runs of one plan may begin in the same second.
 [[nodiscard]] std::string free_folder(const std::string& wanted);
-
-/// Writes files by name into a folder, which is made. Error: one that could not be written.
-[[nodiscard]] std::optional<std::string> write_files(const std::string& folder,
-                                                     const std::map<std::string, std::string>& files);
 
 }  // namespace onrush

@@ -145,7 +145,8 @@ int main(int argc, char** argv) {
     return onrush::exit_code(onrush::Verdict::refused);
   }
   if (doctor_command.parsed()) return onrush::doctor_command(doctor);
-  onrush::SignalWatch signals;  // before any thread of gRPC, so that all block what it waits for
+  std::signal(SIGPIPE, SIG_IGN);  // who reads our output may go, and the results shall not go with it
+  onrush::SignalWatch signals;    // before any thread of gRPC, so that all block what it waits for
   if (coordinator_command.parsed()) return onrush::coordinator_command(coordinator, signals);
   spdlog::set_level(spdlog::level::err);  // the view tells what happens; agents and services stay silent
   if (search_command.parsed()) return onrush::search_command(search, signals);

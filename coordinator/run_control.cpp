@@ -6,13 +6,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
 #include "coordinator/exposition.h"
+#include "coordinator/output.h"
 #include "coordinator/report.h"
 #include "core/address.h"
 #include "core/plan_yaml.h"
@@ -247,12 +246,8 @@ void RunControl::hand_over(const std::string& name, const std::string& content) 
       tell(RunFile{name, content.substr(begin, kFilePiece)});
     return;
   }
-  const std::filesystem::path folder = std::filesystem::path{settings_.results} / run_->id();
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  std::ofstream file{folder / name, std::ios::binary | std::ios::trunc};
-  file << content;
-  if (!file.flush()) spdlog::error("cannot write {}", (folder / name).string());
+  if (const auto error = write_files(fmt::format("{}/{}", settings_.results, run_->id()), {{name, content}}))
+    spdlog::error("{}", *error);
 }
 
 std::string RunControl::metrics() const {
