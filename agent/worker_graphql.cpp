@@ -75,6 +75,13 @@ void Worker::graphql_received(Session& session, Opcode opcode, std::span<const s
                                             message.type == GraphqlType::complete));
   if (!in_place)
     return graphql_fault(session, {Phase::open, Cause::unexpected_message, number_of(message.type)}, payload);
+  // One that was given is late at worst; one that never was is made up.
+  const bool has_operation =
+      is_result || message.type == GraphqlType::error || message.type == GraphqlType::complete;
+  if (has_operation && (message.id == 0 || message.id > user.last_id))
+    return graphql_fault(session, {Phase::open, Cause::unknown_operation, 0}, payload);
+  if (is_result && !message.has_payload)
+    return graphql_fault(session, {Phase::open, Cause::bad_result, 0}, payload);
   switch (message.type) {
     case GraphqlType::connection_ack: return acknowledged(session);
     case GraphqlType::connection_error:
@@ -127,7 +134,7 @@ void Worker::result_received(Session& session, const GraphqlMessage& message,
                              std::span<const std::uint8_t> payload) {
   const SlotIndex slot = slab_.slot_of(session);
   GraphqlUser& user = graphql_->at(slot);
-  if (message.id != 0 && message.id == user.awaited) {
+  if (message.id == user.awaited) {
     user.result_ns = now_ns_;
     if (!message.has_errors) return;
     note_graphql_errors(session, {Phase::request, Cause::result_errors, 0}, payload);
@@ -135,9 +142,9 @@ void Worker::result_received(Session& session, const GraphqlMessage& message,
     if (std::get<OperateStep>(step_of(session).instruction.step->what).on) operation_replied(session);
     return;
   }
-  const std::size_t place = message.id == 0 ? graphql_->places() : graphql_->place_of(slot, message.id);
+  const std::size_t place = graphql_->place_of(slot, message.id);
   if (place < graphql_->places()) return event_received(session, place, message.has_errors, payload);
-  if (message.id == 0 || !user.has_in_flight(message.id)) return count(session, Counter::late_messages);
+  if (!user.has_in_flight(message.id)) return count(session, Counter::late_messages);
   if (message.has_errors) note_graphql_errors(session, {Phase::request, Cause::result_errors, 0}, payload);
 }
 
@@ -172,7 +179,6 @@ bool Worker::is_event(Session& session, const OperateStep& step) {
 void Worker::operation_refused(Session& session, std::uint32_t id, std::span<const std::uint8_t> payload) {
   const SlotIndex slot = slab_.slot_of(session);
   GraphqlUser& user = graphql_->at(slot);
-  if (id == 0) return count(session, Counter::late_messages);
   if (id == user.awaited) {
     note_graphql_errors(session, {Phase::request, Cause::operation_refused, 0}, payload);
     user.awaited = 0;
@@ -198,7 +204,6 @@ void Worker::operation_complete(Session& session, const GraphqlMessage& message,
     graphql_fault(session, {Phase::open, Cause::complete_with_payload, 0}, payload);
     if (!still(session, token, descriptor) || !is_open(session.state)) return;
   }
-  if (message.id == 0) return count(session, Counter::late_messages);
   if (message.id == user.awaited) {
     user.awaited = 0;
     const bool waits_for_event =

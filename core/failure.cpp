@@ -264,6 +264,8 @@ std::string describe(const Failure& failure) {
     case Cause::operation_refused: return "GraphQL operation refused";
     case Cause::result_errors: return "GraphQL errors in a result";
     case Cause::no_result: return "GraphQL complete before a result";
+    case Cause::unknown_operation: return "GraphQL message for no operation of ours";
+    case Cause::bad_result: return "GraphQL result whose payload is no object";
     case Cause::agent_lost: return "agent lost";
     case Cause::other: return "other kinds";
   }
@@ -328,6 +330,8 @@ const char* name(Cause cause) noexcept {
     case Cause::operation_refused: return "operation_refused";
     case Cause::result_errors: return "result_errors";
     case Cause::no_result: return "no_result";
+    case Cause::unknown_operation: return "unknown_operation";
+    case Cause::bad_result: return "bad_result";
     case Cause::agent_lost: return "agent_lost";
     case Cause::other: return "other";
   }

@@ -80,6 +80,8 @@ enum class Cause : std::uint8_t {
   operation_refused,  ///< GraphQL error message: the operation was not executed
   result_errors,      ///< a GraphQL result with errors
   no_result,          ///< GraphQL complete before any result
+  unknown_operation,  ///< a GraphQL message whose id was given to no operation of the connection
+  bad_result,         ///< a GraphQL result whose payload is no object
   agent_lost,         ///< the agent that held the connection is gone
   other,              ///< kinds beyond the table's capacity
 };

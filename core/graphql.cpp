@@ -134,9 +134,9 @@ GraphqlMessage GraphqlReader::read(JsonReader& json, std::span<const std::uint8_
     default: break;
   }
   if (read.type == GraphqlType::next || read.type == GraphqlType::data) {
+    read.has_payload = json.is_object(payload_);
     const auto errors = json.raw(errors_);
     read.has_errors = errors && *errors != "null";
-    read.has_payload = true;
   } else if (read.type == GraphqlType::ping || read.type == GraphqlType::complete) {
     const auto payload = json.raw(payload_);
     read.has_payload = payload && *payload != "null";

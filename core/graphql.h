@@ -69,8 +69,8 @@ void append_graphql_message(GraphqlType type, std::uint32_t id, std::string& out
 
 struct GraphqlMessage {
   GraphqlType type = GraphqlType::none;
-  std::uint32_t id = 0;  ///< 0: none, or one that we cannot have given
-  bool has_payload = false;
+  std::uint32_t id = 0;           ///< 0: none, or one that we cannot have given
+  bool has_payload = false;       ///< of a next or data: an object
   bool has_errors = false;        ///< of a next or data: its payload has a list of errors
   std::string_view payload = {};  ///< as it is written, of a ping; valid until the reader's next call
 };

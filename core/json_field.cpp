@@ -206,6 +206,12 @@ std::optional<std::string_view> JsonReader::string(const JsonPointer& pointer) n
   return found;
 }
 
+bool JsonReader::is_object(const JsonPointer& pointer) noexcept {
+  ondemand::json_type found{};
+  parser_->visit(pointer, [&](auto& value) { return value.type().get(found); });
+  return found == ondemand::json_type::object;
+}
+
 std::optional<std::string_view> JsonReader::raw(const JsonPointer& pointer) noexcept {
   std::optional<std::string_view> found;
   parser_->visit(pointer, [&](auto& value) {

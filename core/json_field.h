@@ -64,6 +64,9 @@ class JsonReader {
   /// What a string says, and nothing of any other type. Valid until the next call.
   [[nodiscard]] std::optional<std::string_view> string(const JsonPointer& pointer) noexcept;
 
+  /// Whether it begins as an object; what is in it is not looked at.
+  [[nodiscard]] bool is_object(const JsonPointer& pointer) noexcept;
+
   /// Any member as it is written, a whole object or list with its brackets. Only what ends it is checked, not
   /// what is in it.
   [[nodiscard]] std::optional<std::string_view> raw(const JsonPointer& pointer) noexcept;

@@ -204,11 +204,12 @@ TEST(SimulatedGraphql, P067LateMessagesOfEndedOperationsAreCountedApart) {
   });
   run.run();
   EXPECT_EQ(completes, 3);
-  EXPECT_EQ(run.count(Counter::late_messages), 3u * 5);
+  EXPECT_EQ(run.count(Counter::late_messages), 3u * 4);
   EXPECT_EQ(run.count(Counter::events), 3u);
   EXPECT_EQ(run.count(Counter::requests), 3u);
   EXPECT_EQ(run.count(Counter::failed_requests), 0u);
-  EXPECT_THAT(failures(run), IsEmpty());
+  EXPECT_THAT(failures(run),
+              testing::ElementsAre(Pair("open: GraphQL message for no operation of ours", 3u)));
 }
 
 // P068: crossed names.
@@ -241,6 +242,59 @@ TEST(SimulatedGraphql, P068TheServersChoiceOfProtocolDecidesTheWords) {
                         [](const std::string& text) { return serve(text, "subscribe", "data"); });
   crossed.run();
   EXPECT_THAT(failures(crossed), Contains(Pair("open: GraphQL message 'data' out of place", 15u)));
+}
+
+TEST(SimulatedGraphql, AMessageForNoOperationOfOursIsAFaultWhateverItsId) {
+  for (const char* id :
+       {"", R"("id":null,)", R"("id":1,)", R"("id":{"a":1},)", R"("id":"zzz",)", R"("id":"0",)",
+        R"("id":"-1",)", R"("id":"77",)", R"("id":"99999999999999999999999",)"})
+    for (const char* rest : {R"("type":"next","payload":{"data":{}})", R"("type":"complete")",
+                             R"("type":"error","payload":[])"}) {
+      const std::string lie = fmt::format("{{{}{}}}", id, rest);
+      SCOPED_TRACE(lie);
+      for (const bool strict : {false, true}) {
+        Simulation run{plan(kQueries, strict ? "protocol: graphql-transport-ws, on_protocol_error: close"
+                                             : "protocol: graphql-transport-ws"),
+                       {}};
+        run.world().speak("graphql-transport-ws", [&](const std::string& text) {
+          Answers answers = serve(text);
+          if (answers.size() == 2) answers.insert(answers.begin(), lie);
+          return answers;
+        });
+        run.run();
+        EXPECT_EQ(run.count(Counter::late_messages), 0u);
+        EXPECT_EQ(run.count(Counter::graphql_errors), 0u);
+        EXPECT_EQ(run.count(Counter::lost), strict ? 3u : 0u);
+        EXPECT_EQ(failures(run)["open: GraphQL message for no operation of ours"], strict ? 3u : 15u);
+        if (!strict) {
+          EXPECT_EQ(run.count(Counter::requests), 15u);
+          EXPECT_EQ(run.count(Counter::failed_requests), 0u);
+        }
+      }
+    }
+}
+
+TEST(SimulatedGraphql, AResultWithoutAnObjectIsNoResult) {
+  for (const bool legacy : {false, true})
+    for (const char* payload : {"", R"(,"payload":null)", R"(,"payload":"x")", R"(,"payload":[{}])"}) {
+      SCOPED_TRACE(payload);
+      const std::string protocol = legacy ? "graphql-ws" : "graphql-transport-ws";
+      Simulation run{plan(kQueries, "protocol: " + protocol), {}};
+      run.world().speak(protocol, [&](const std::string& text) {
+        Answers answers = legacy ? serve(text, "start", "data") : serve(text);
+        if (answers.size() == 2)
+          answers[0] = fmt::format(R"({{"type":"{}","id":"{}"{}}})", legacy ? "data" : "next",
+                                   member(text, "id"), payload);
+        return answers;
+      });
+      run.run();
+      EXPECT_EQ(run.count(Counter::requests), 15u);
+      EXPECT_EQ(run.count(Counter::failed_requests), 15u);
+      EXPECT_EQ(samples(run, Time::round_trip), 0u);
+      EXPECT_THAT(failures(run),
+                  testing::UnorderedElementsAre(Pair("open: GraphQL result whose payload is no object", 15u),
+                                                Pair("request: GraphQL complete before a result", 15u)));
+    }
 }
 
 // P103: no end of a query, a payload in the end, a second connection_ack.

@@ -29,6 +29,7 @@ TEST(Failure, IsDescribedAsTheErrorTableShowsIt) {
       {{Phase::open, Cause::peer_close, 4405}, "closed by peer, 4405"},
       {{Phase::ack, Cause::peer_close, 4406}, "closed by peer, 4406 subprotocol not acceptable (GraphQL)"},
       {{Phase::ack, Cause::timeout, 10'000}, "no connection_ack in 10 s"},
+      {{Phase::open, Cause::unknown_operation, 0}, "GraphQL message for no operation of ours"},
       {{Phase::open, Cause::unexpected_message, 5}, "GraphQL message 'ka' out of place"},
   };
   for (const auto& c : cases) EXPECT_EQ(describe(c.failure), c.text);
