@@ -4,38 +4,19 @@
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 
-#include <algorithm>
 #include <array>
 #include <memory>
 #include <string>
 
 #include "agent/tls_layer.h"
+#include "core/ciphers.h"
 
 namespace onrush {
 namespace {
 
-// OpenSSL names the suites of TLS 1.3 in one list and all older ones in another; the plan has one for both.
-struct Suites {
-  std::string older;
-  std::string v1_3;
-};
-
-Suites split(const std::string& ciphers) {
-  Suites suites;
-  for (std::size_t begin = 0; begin <= ciphers.size();) {
-    const std::size_t end = std::min(ciphers.find(':', begin), ciphers.size());
-    const std::string name = ciphers.substr(begin, end - begin);
-    std::string& list = name.starts_with("TLS_") ? suites.v1_3 : suites.older;
-    if (!list.empty() && !name.empty()) list += ':';
-    list += name;
-    begin = end + 1;
-  }
-  return suites;
-}
-
 std::string set_ciphers(SSL_CTX* context, const std::string& ciphers) {
   if (ciphers.empty()) return {};
-  const Suites suites = split(ciphers);
+  const CipherSuites suites = split_ciphers(ciphers);
   // A plan that names suites of one kind only wants no others.
   if (suites.older.empty()) SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION);
   if (suites.v1_3.empty()) SSL_CTX_set_max_proto_version(context, TLS1_2_VERSION);

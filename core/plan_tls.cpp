@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <set>
 
+#include "core/ciphers.h"
 #include "core/feed_reader.h"
 #include "core/nearest.h"
 #include "core/pem.h"
@@ -53,7 +54,8 @@ std::string read_server_name(Reader& reader, const YamlNode& node, const std::st
   return url->host;
 }
 
-std::string read_ciphers(Reader& reader, const YamlNode& node, const std::string& what) {
+std::string read_ciphers(Reader& reader, const YamlNode& node, const std::string& what,
+                         TlsVersion min_version) {
   const std::string* text = reader.text(node, what);
   if (text == nullptr) return {};
   if (text->empty() || text->size() > kLongestCiphers) {
@@ -69,6 +71,10 @@ std::string read_ciphers(Reader& reader, const YamlNode& node, const std::string
                            fmt::format("{} has the character {}; write names of 'openssl ciphers' with ':' "
                                        "between them",
                                        what, quoted(text->substr(odd, 1))));
+    return {};
+  }
+  if (const auto mistake = mistake_in_ciphers(*text, min_version)) {
+    reader.complain_within(node, mistake->offset, fmt::format("{} {}", what, mistake->message));
     return {};
   }
   return *text;
@@ -229,7 +235,7 @@ Tls read_tls(Reader& reader, const YamlNode& node, const std::string& what, cons
   if (const YamlNode* name = fields.find("server_name"))
     tls.server_name = read_server_name(reader, *name, fields.what("server_name"));
   if (const YamlNode* ciphers = fields.find("ciphers"))
-    tls.ciphers = read_ciphers(reader, *ciphers, fields.what("ciphers"));
+    tls.ciphers = read_ciphers(reader, *ciphers, fields.what("ciphers"), tls.min_version);
   return tls;
 }
 

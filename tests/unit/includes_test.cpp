@@ -52,8 +52,9 @@ const std::vector<Reserved> kReserved = {
      {"core/histogram*", "core/deflate_stream*", "target-servers/*"},
      "histograms and messages are compressed in one place each"},
     {{"openssl/*"},
-     {"core/handshake*", "core/pem*", "agent/tls_*", "target-servers/*"},
-     "only the handshake hashes, only PEM files are looked at and only the TLS layer encrypts"},
+     {"core/handshake*", "core/pem*", "core/ciphers*", "agent/tls_*", "target-servers/*"},
+     "only the handshake hashes, only PEM files and names of ciphers are looked at and only the TLS layer "
+     "encrypts"},
     {{"prometheus/*"}, {"coordinator/exposition*"}, "one place speaks Prometheus"},
     {{"sys/epoll.h"},
      {"agent/epoll_network*", "target-servers/*"},

@@ -52,6 +52,34 @@ TEST(PlanTls, CertificatesAreVerifiedAndSessionsNotResumedUnlessThePlanSaysSo) {
   EXPECT_EQ(plan->connection.tls.min_version, TlsVersion::v1_2);
 }
 
+TEST(PlanTls, CiphersThatNoHandshakeCouldUseAreAMistakeWhereTheyStand) {
+  for (const char* good :
+       {"ciphers: ECDHE-RSA-AES128-GCM-SHA256", "ciphers: \"ALL:!aNULL\"",
+        "ciphers: \"HIGH:!MD5:!RC4:!EXPORT:!3DES\"", "ciphers: \"DEFAULT:@SECLEVEL=1\"",
+        "ciphers: \"ECDHE+AESGCM:!DSS\"", "ciphers: TLS_AES_128_GCM_SHA256",
+        "ciphers: \"TLS_AES_128_GCM_SHA256:ECDHE-RSA-AES128-GCM-SHA256\", min_version: 1.3",
+        "ciphers: \"eNULL:@SECLEVEL=0\""})
+    EXPECT_EQ(said(text_with(fmt::format("{{{}}}", good))), "a good plan") << good;
+  struct Case {
+    const char* tls;
+    const char* column;
+    const char* words;
+  };
+  for (const Case& c : {Case{"ciphers: NOPE", "4:18: ", "names 'NOPE', which OpenSSL does not know"},
+                        {"ciphers: TLS_NOPE", "4:18: ", "names 'TLS_NOPE', which OpenSSL does not know"},
+                        {"ciphers: \"AES128-SHA256:ECDHE-RSA-AES128-GCM-SHA265\"",
+                         "4:33: ", "names 'ECDHE-RSA-AES128-GCM-SHA265', which"},
+                        {"ciphers: \"ALL:!aNUL\"", "4:23: ", "names '!aNUL', which"},
+                        {"ciphers: \":\"", "4:19: ", "names no cipher"},
+                        {"ciphers: \"AES128-SHA:!AES128-SHA\"", "4:19: ", "leaves no cipher"},
+                        {"ciphers: ECDHE-RSA-AES128-GCM-SHA256, min_version: 1.3",
+                         "4:18: ", "'min_version' 1.3 rules out"}}) {
+    const std::string mistakes = said(text_with(fmt::format("{{{}}}", c.tls)));
+    EXPECT_THAT(mistakes, HasSubstr(c.words)) << c.tls;
+    EXPECT_THAT(mistakes, HasSubstr(c.column)) << c.tls;
+  }
+}
+
 TEST(PlanTls, AFileThatIsNoCertificateIsAMistakeWhereItIsNamed) {
   const Certificate ca = make_certificate({.name = "ca", .authority = true});
   const auto with = [](std::string bytes) {
