@@ -79,8 +79,7 @@ void Worker::broadcast_received(Session& session, std::span<const std::uint8_t> 
 // A copy may come between the look at the clock and the read that gets it, so the clock is looked at again
 // before a stamp is said to be early.
 void Worker::delivery_took(Session& session, Time time, std::int64_t stamp_us, std::int64_t received_us) {
-  if (stamp_us - received_us > kClocksDiffer_us &&
-      stamp_us - wall_us(network_.now_ns()) > kClocksDiffer_us)
+  if (stamp_us - received_us > kClocksDiffer_us && stamp_us - wall_us(network_.now_ns()) > kClocksDiffer_us)
     return count(session, Counter::early_stamps);
   recorder_.time(session.scenario, time, std::max<std::int64_t>(received_us - stamp_us, 0) * 1000);
 }

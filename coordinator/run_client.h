@@ -18,7 +18,8 @@ class RunClient {
   ~RunClient();
 
   /// Submits and passes on every event until the run is over. Returns its exit code, that of an interrupted
-  /// run if stop() came before anything was submitted; error: the coordinator cannot be reached, or went away.
+  /// run if stop() came before anything was submitted; error: the coordinator cannot be reached, or went
+  /// away.
   Expected<int, std::string> follow(const Submission& submission, const Follower& follower);
 
   /// Who is attached. Error: the coordinator cannot be reached, or is of another version.
