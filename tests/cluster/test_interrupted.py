@@ -28,7 +28,8 @@ class Command:
         self.out = folder / "out"
         self.mark = f"ONRUSH_TEST={folder}"
         self.process = subprocess.Popen(
-            [BIN / "onrush", command, plan, "--http", "127.0.0.1:0", "--quiet", "--agents", str(agents), "--out", self.out],
+            [BIN / "onrush", command, plan, "--http", "127.0.0.1:0", "--quiet", "--agents", str(agents),
+             "--out", self.out],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             env={**os.environ, "ONRUSH_TEST": str(folder)},
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # a test in the background ignores it

@@ -95,10 +95,10 @@ def test_a_server_that_asks_for_a_certificate_gets_the_plans(tmp_path, certifica
 def identify(certificates, count):
     """A feed of so many devices, each with a certificate of its own that the CA has signed."""
     for i in range(1, count + 1):
-        openssl(certificates, "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", f"device-{i}.key",
-                "-out", "device.csr", "-subj", f"/CN=device-{i}")
-        openssl(certificates, "x509", "-req", "-in", "device.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-out", f"device-{i}.pem",
-                "-days", "1")
+        openssl(certificates, "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                "-keyout", f"device-{i}.key", "-out", "device.csr", "-subj", f"/CN=device-{i}")
+        openssl(certificates, "x509", "-req", "-in", "device.csr", "-CA", "ca.pem", "-CAkey", "ca.key",
+                "-out", f"device-{i}.pem", "-days", "1")
     (certificates / "devices.csv").write_text("name\n" + "".join(f"device-{i}\n" for i in range(1, count + 1)))
     return 'certificate: "${data.devices.name}.pem", key: "${data.devices.name}.key"'
 
@@ -119,10 +119,11 @@ def test_each_user_shows_the_certificate_of_its_row_on_whichever_agent(tmp_path,
         assert found["counts"]["opened"] == 40 and found["counts"]["failed"] == 0, found["failures"]
         assert found["times"]["tls_resumed_time"]["count"] == 20
         # The last is nobody's that the server knows.
-        openssl(certificates, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout",
-                "device-20.key", "-out", "device-20.pem", "-subj", "/CN=stranger", "-days", "1")
+        openssl(certificates, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                "-keyout", "device-20.key", "-out", "device-20.pem", "-subj", "/CN=stranger", "-days", "1")
         process, found = start(tmp_path / "stranger", target.port)
-    assert found["counts"]["failed"] == 1 and {kind for _, kind, _ in failures(found)} == {"tls_alert"}, found["failures"]
+    assert found["counts"]["failed"] == 1
+    assert {kind for _, kind, _ in failures(found)} == {"tls_alert"}, found["failures"]
     (certificates / "device-7.pem").write_text("not a certificate")
     process, _ = start(tmp_path / "bad", 1)
     assert process.process.returncode == 2

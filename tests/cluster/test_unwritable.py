@@ -69,7 +69,8 @@ def test_results_that_are_there_stay_as_they_are_if_new_ones_cannot_be_written(p
 def test_a_disk_that_takes_no_more_is_told(mount, before_the_end, port, tmp_path):
     if subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode != 0:
         pytest.skip("may not make a mount namespace here")
-    inner = f"mkdir full; {mount}; {RUN} --out full/o & sleep 1; {before_the_end}; wait $!; c=$?; ls -A full/o >&2; exit $c"
+    inner = (f"mkdir full; {mount}; {RUN} --out full/o & sleep 1; {before_the_end}; wait $!; c=$?; "
+             "ls -A full/o >&2; exit $c")
     run = shell(tmp_path, f"unshare --mount bash -c '{inner}'", port)
     assert_says_so(run, "full/o/")
     for name in ("summary.json", ".part"):
