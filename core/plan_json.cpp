@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+#include <cstdint>
+#include <system_error>
+
 #include "core/nearest.h"
 
 namespace onrush {
@@ -19,6 +23,13 @@ bool is_one_number(const std::string& text) {
   const auto placeholder = next_placeholder(text, 0);
   return placeholder && !placeholder->escaped && placeholder->begin == 0 && placeholder->end == text.size() &&
          is_numeric_name(placeholder->name);
+}
+
+// GraphQL's Int has 32 bits with sign (GraphQL specification, October 2021, section 3.5.1).
+bool is_int(std::string_view text) {
+  std::int32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} && end == text.data() + text.size() && is_json_number(text);
 }
 
 /// Writes a YAML value as JSON.
@@ -51,10 +62,15 @@ class ValueWriter {
       return out_.append_text(std::move(*text));
     }
     const bool is_word = node.text == "true" || node.text == "false";
-    const bool as_written = is_number || type == "Boolean" || (!is_text && !node.quoted);
-    if (as_written && (is_word || is_json_number(node.text))) return out_.append_json(node.text);
-    if (is_number || type == "Boolean")
-      reader_.complain(node, fmt::format("{}: {} is no {}", what_, quoted(node.text), type));
+    if (is_number || type == "Boolean") {
+      const bool fits = type == "Boolean" ? is_word
+                        : type == "Int"   ? is_int(node.text)
+                                          : is_json_number(node.text);
+      if (!fits) reader_.complain(node, fmt::format("{}: {} is no {}", what_, quoted(node.text), type));
+      return out_.append_json(node.text);
+    }
+    if (!is_text && !node.quoted && (is_word || is_json_number(node.text)))
+      return out_.append_json(node.text);
     std::string json;
     append_json_string(node.text, json);
     out_.append_json(json);
