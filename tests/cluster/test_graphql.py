@@ -70,6 +70,7 @@ scenarios:
     script:
       - connect
       - subscribe: {{as: events, query: 'subscription {{ nothing }}'}}
+      - subscribe: {{as: others, query: 'subscription {{ message(channel: "a") {{ id }} }}'}}
       - query: {{query: '{{ nothing }}'}}
       - query: {{query: '{{ time }}'}}
       - close
@@ -87,6 +88,14 @@ def test_what_the_server_refuses_is_a_graphql_error_and_no_failed_request(tmp_pa
     assert found["counts"]["requests"] == 20 and found["counts"]["failed_requests"] == 0
     assert failures(found) == {("open", "operation_refused", 0): 10, ("request", "operation_refused", 0): 10}
     assert all("Cannot query field" in row["sample"] for row in found["failures"])
+
+
+# P071
+def test_a_server_that_refuses_every_subscription_fails_the_run(tmp_path):
+    plan = "".join(line for line in REFUSED.splitlines(True) if "as: others" not in line)
+    with start_target("graphql-node") as target:
+        process, found = run_embedded(tmp_path, write_plan(tmp_path, plan.format(port=target.port)))
+    assert process.process.returncode == 99 and found["reasons"] == ["none of 10 subscriptions was accepted"]
 
 
 def test_a_server_that_takes_the_subprotocol_and_never_acknowledges_is_given_up(tmp_path):
