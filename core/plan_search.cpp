@@ -16,7 +16,6 @@ constexpr std::int64_t kSecond_ns = 1'000'000'000;
 constexpr std::int64_t kDefaultHold_ns = 20 * kSecond_ns;
 constexpr std::int64_t kDefaultRest_ns = 2 * kSecond_ns;
 constexpr std::int64_t kDefaultAtMost_ns = 1800 * kSecond_ns;
-constexpr double kDefaultStepShare = 0.02;
 constexpr double kLargestFactor = 100;
 constexpr std::size_t kMostKept = 20;
 constexpr std::string_view kExample =
