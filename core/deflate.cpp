@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
+
+#include "core/upgrade_head.h"
 
 namespace onrush {
 namespace {
@@ -15,11 +16,7 @@ constexpr std::string_view kServerTakeover = "server_no_context_takeover";
 constexpr std::string_view kClientWindow = "client_max_window_bits";
 constexpr std::string_view kServerWindow = "server_max_window_bits";
 
-// RFC 9110 section 5.6.2. Line ends count as blanks: they can only be those of a folded line.
-bool is_token_character(char c) noexcept {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-         (c != 0 && std::strchr("!#$%&'*+-.^_`|~", c) != nullptr);
-}
+// Line ends count as blanks: they can only be those of a folded line.
 bool is_blank(char c) noexcept { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
 /// Walks over the value of a field.
@@ -40,7 +37,7 @@ class Cursor {
   [[nodiscard]] std::string_view take_token() noexcept {
     if (at_end()) return {};
     std::size_t size = 0;
-    while (size < rest_.size() && is_token_character(rest_[size])) ++size;
+    while (is_token(rest_.substr(size, 1))) ++size;
     const std::string_view token = rest_.substr(0, size);
     rest_.remove_prefix(size);
     return token;
@@ -52,7 +49,7 @@ class Cursor {
     if (end == std::string_view::npos) return {};
     const std::string_view value = rest_.substr(0, end);
     rest_.remove_prefix(end + 1);
-    return std::all_of(value.begin(), value.end(), is_token_character) ? value : std::string_view{};
+    return is_token(value) ? value : std::string_view{};
   }
 
  private:

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstring>
 #include <optional>
 
 #include "core/nearest.h"
 #include "core/trace.h"
+#include "core/upgrade_head.h"
 
 namespace onrush {
 namespace {
@@ -50,13 +50,6 @@ std::string base64(std::string_view bytes) {
       text += i + k <= bytes.size() ? kDigits[group >> (18 - 6 * k) & 63] : '=';
   }
   return text;
-}
-
-bool is_token(std::string_view name) noexcept {
-  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (c != '\0' && std::strchr("!#$%&'*+-.^_`|~", c) != nullptr);
-  });
 }
 
 std::string_view take_line(std::string_view& rest) noexcept {
