@@ -1,7 +1,6 @@
 // What a plan says of TLS, told to OpenSSL.
 #include <fmt/format.h>
 #include <openssl/err.h>
-#include <openssl/pem.h>
 #include <openssl/x509v3.h>
 
 #include <array>
@@ -10,23 +9,10 @@
 
 #include "agent/tls_layer.h"
 #include "core/ciphers.h"
+#include "core/pem_reading.h"
 
 namespace onrush {
 namespace {
-
-std::string set_ciphers(SSL_CTX* context, const std::string& ciphers) {
-  if (ciphers.empty()) return {};
-  const CipherSuites suites = split_ciphers(ciphers);
-  // A plan that names suites of one kind only wants no others.
-  if (suites.older.empty()) SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION);
-  if (suites.v1_3.empty()) SSL_CTX_set_max_proto_version(context, TLS1_2_VERSION);
-  if (!suites.older.empty() && SSL_CTX_set_cipher_list(context, suites.older.c_str()) != 1)
-    return fmt::format("this OpenSSL knows none of the ciphers '{}'; see: openssl ciphers", suites.older);
-  if (!suites.v1_3.empty() && SSL_CTX_set_ciphersuites(context, suites.v1_3.c_str()) != 1)
-    return fmt::format("this OpenSSL does not know the ciphers '{}'; see: openssl ciphers -tls1_3",
-                       suites.v1_3);
-  return {};
-}
 
 // On the context, so that no connection has to be told.
 bool set_name(SSL_CTX* context, const std::string& name) {
@@ -36,30 +22,13 @@ bool set_name(SSL_CTX* context, const std::string& name) {
   return X509_VERIFY_PARAM_set1_host(param, name.data(), name.size()) == 1;
 }
 
-using Bio = std::unique_ptr<BIO, decltype(&BIO_free)>;
-using X509Ptr = std::unique_ptr<X509, decltype(&X509_free)>;
-
-Bio reading(const std::string& pem) {
-  return {BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), BIO_free};
-}
-
-X509Ptr next_certificate(BIO* from) {
-  return {PEM_read_bio_X509(from, nullptr, nullptr, nullptr), X509_free};
-}
-
 // The plan's reader has looked at these files already (core/pem).
-
 bool trust(SSL_CTX* context, const std::string& authorities) {
   const Bio from = reading(authorities);
   while (const X509Ptr authority = next_certificate(from.get()))
     if (X509_STORE_add_cert(SSL_CTX_get_cert_store(context), authority.get()) != 1) return false;
   ERR_clear_error();
   return true;
-}
-
-std::string openssl_says() {
-  const char* words = ERR_reason_error_string(ERR_peek_last_error());
-  return words == nullptr ? "no reason given" : words;
 }
 
 }  // namespace
@@ -88,7 +57,8 @@ std::string TlsLayer::add_host(const Tls& tls, const std::string& name) {
   SSL_CTX_set_options(context, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
   // The chain of a client certificate is sent as the plan gives it, not searched for at each handshake.
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_NO_AUTO_CHAIN);
-  if (std::string mistake = set_ciphers(context, tls.ciphers); !mistake.empty()) return mistake;
+  if (!tls.ciphers.empty() && !set_ciphers(context, tls.ciphers))
+    return fmt::format("'ciphers' cannot be used: {}", openssl_says());
   constexpr std::array<unsigned char, 9> kHttp{8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
   if (SSL_CTX_set_alpn_protos(context, kHttp.data(), kHttp.size()) != 0) return "no memory left";
   if (tls.verify) {

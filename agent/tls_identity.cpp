@@ -1,32 +1,12 @@
 #include "agent/tls_identity.h"
 
 #include <fmt/format.h>
-#include <openssl/err.h>
-#include <openssl/pem.h>
 
 #include <map>
 
+#include "core/pem_reading.h"
+
 namespace onrush {
-namespace {
-
-using Bio = std::unique_ptr<BIO, decltype(&BIO_free)>;
-
-Bio reading(const std::string& pem) {
-  return {BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), BIO_free};
-}
-
-// Without it OpenSSL asks the terminal.
-int no_passphrase(char*, int, int, void*) { return -1; }
-
-X509* next_certificate(BIO* from) { return PEM_read_bio_X509(from, nullptr, &no_passphrase, nullptr); }
-
-std::string openssl_says() {
-  const char* words = ERR_reason_error_string(ERR_peek_last_error());
-  return words == nullptr ? "no reason given" : words;
-}
-
-}  // namespace
-
 // The plan's reader has looked at these files already (core/pem), so it needs no words of its own.
 Expected<ClientIdentity, std::string> ClientIdentity::parse(std::string name, const std::string& certificates,
                                                             const std::string& key) {
@@ -36,13 +16,14 @@ Expected<ClientIdentity, std::string> ClientIdentity::parse(std::string name, co
   };
   ERR_clear_error();
   const Bio from = reading(certificates);
-  identity.certificate_.reset(next_certificate(from.get()));
+  identity.certificate_.reset(next_certificate(from.get()).release());
   identity.chain_.reset(sk_X509_new_null());
   if (identity.certificate_ == nullptr || identity.chain_ == nullptr) return refuse();
-  while (X509* issuer = next_certificate(from.get())) sk_X509_push(identity.chain_.get(), issuer);
+  while (X509Ptr issuer = next_certificate(from.get())) sk_X509_push(identity.chain_.get(), issuer.release());
   ERR_clear_error();
   const Bio beside = reading(key);
-  identity.key_.reset(PEM_read_bio_PrivateKey(beside.get(), nullptr, &no_passphrase, nullptr));
+  bool asked = false;
+  identity.key_.reset(read_key(beside.get(), asked).release());
   if (identity.key_ == nullptr ||
       X509_check_private_key(identity.certificate_.get(), identity.key_.get()) != 1)
     return refuse();

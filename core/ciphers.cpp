@@ -61,23 +61,13 @@ bool is_known(SSL_CTX* context, std::string name) {
   return SSL_CTX_set_cipher_list(context, (name + ":@SECLEVEL=0").c_str()) == 1;
 }
 
-// As agent/tls_context tells them to OpenSSL.
-bool leaves_any(SSL_CTX* context, const CipherSuites& suites, TlsVersion min_version) {
-  const bool modern = min_version == TlsVersion::v1_3 || suites.older.empty();
-  SSL_CTX_set_min_proto_version(context, modern ? TLS1_3_VERSION : TLS1_2_VERSION);
-  if (suites.v1_3.empty()) SSL_CTX_set_max_proto_version(context, TLS1_2_VERSION);
-  if (!suites.older.empty() && SSL_CTX_set_cipher_list(context, suites.older.c_str()) != 1) return false;
-  if (!suites.v1_3.empty() && SSL_CTX_set_ciphersuites(context, suites.v1_3.c_str()) != 1) return false;
-  const Connection connection{SSL_new(context), SSL_free};
-  if (connection == nullptr) return true;  // no memory: not the list's fault
-  const Ciphers offered{SSL_get1_supported_ciphers(connection.get()),
-                        [](STACK_OF(SSL_CIPHER) * ciphers) { sk_SSL_CIPHER_free(ciphers); }};
-  return offered != nullptr && sk_SSL_CIPHER_num(offered.get()) > 0;
-}
+// OpenSSL names the suites of TLS 1.3 in one list and all older ones in another; the plan has one for both.
+struct CipherSuites {
+  std::string older;
+  std::string v1_3;
+};
 
-}  // namespace
-
-CipherSuites split_ciphers(const std::string& ciphers) {
+CipherSuites split(const std::string& ciphers) {
   CipherSuites suites;
   for (std::size_t begin = 0; begin <= ciphers.size();) {
     const std::size_t end = std::min(ciphers.find(':', begin), ciphers.size());
@@ -88,6 +78,27 @@ CipherSuites split_ciphers(const std::string& ciphers) {
     begin = end + 1;
   }
   return suites;
+}
+
+bool leaves_any(SSL_CTX* context, const std::string& ciphers, TlsVersion min_version) {
+  SSL_CTX_set_min_proto_version(context, min_version == TlsVersion::v1_3 ? TLS1_3_VERSION : TLS1_2_VERSION);
+  if (!set_ciphers(context, ciphers)) return false;
+  const Connection connection{SSL_new(context), SSL_free};
+  if (connection == nullptr) return true;  // no memory: not the list's fault
+  const Ciphers offered{SSL_get1_supported_ciphers(connection.get()),
+                        [](STACK_OF(SSL_CIPHER) * ciphers) { sk_SSL_CIPHER_free(ciphers); }};
+  return offered != nullptr && sk_SSL_CIPHER_num(offered.get()) > 0;
+}
+
+}  // namespace
+
+bool set_ciphers(ssl_ctx_st* context, const std::string& ciphers) {
+  const CipherSuites suites = split(ciphers);
+  // A plan that names suites of one kind only wants no others.
+  if (suites.older.empty()) SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION);
+  if (suites.v1_3.empty()) SSL_CTX_set_max_proto_version(context, TLS1_2_VERSION);
+  if (!suites.older.empty() && SSL_CTX_set_cipher_list(context, suites.older.c_str()) != 1) return false;
+  return suites.v1_3.empty() || SSL_CTX_set_ciphersuites(context, suites.v1_3.c_str()) == 1;
 }
 
 std::optional<CipherMistake> mistake_in_ciphers(const std::string& ciphers, TlsVersion min_version) {
@@ -103,10 +114,10 @@ std::optional<CipherMistake> mistake_in_ciphers(const std::string& ciphers, TlsV
                  fmt::format("names '{}', which OpenSSL does not know; see: openssl ciphers -s", name)};
     begin = end + 1;
   }
-  const CipherSuites suites = split_ciphers(ciphers);
+  const CipherSuites suites = split(ciphers);
   if (!mistake && suites.older.empty() && suites.v1_3.empty())
     mistake = {0, "names no cipher; write names of 'openssl ciphers' with ':' between them"};
-  if (!mistake && !leaves_any(whole.get(), suites, min_version)) {
+  if (!mistake && !leaves_any(whole.get(), ciphers, min_version)) {
     const bool contradicts = min_version == TlsVersion::v1_3 && suites.v1_3.empty();
     mistake = {0, contradicts
                       ? "names only suites older than TLS 1.3, which 'min_version' 1.3 rules out; name "

@@ -10,14 +10,9 @@
 
 #include "core/tls.h"
 
-namespace onrush {
+struct ssl_ctx_st;  // OpenSSL's SSL_CTX
 
-/// OpenSSL names the suites of TLS 1.3 in one list and all older ones in another; the plan has one for both.
-struct CipherSuites {
-  std::string older;
-  std::string v1_3;
-};
-[[nodiscard]] CipherSuites split_ciphers(const std::string& ciphers);
+namespace onrush {
 
 struct CipherMistake {
   std::size_t offset = 0;  ///< in the list
@@ -27,5 +22,9 @@ struct CipherMistake {
 /// What is wrong with a list of names with ':' between them, spoken from this version on.
 [[nodiscard]] std::optional<CipherMistake> mistake_in_ciphers(const std::string& ciphers,
                                                               TlsVersion min_version);
+
+/// Gives the list to OpenSSL's context; a list of one kind only, TLS 1.3 or older, rules the other versions
+/// out. False: OpenSSL takes none of it.
+[[nodiscard]] bool set_ciphers(ssl_ctx_st* context, const std::string& ciphers);
 
 }  // namespace onrush

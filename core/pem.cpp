@@ -1,34 +1,14 @@
 #include "core/pem.h"
 
 #include <fmt/format.h>
-#include <openssl/err.h>
-#include <openssl/evp.h>
-#include <openssl/pem.h>
-#include <openssl/x509.h>
 
-#include <memory>
+#include <cstddef>
+#include <string>
+
+#include "core/pem_reading.h"
 
 namespace onrush {
 namespace {
-
-using Bio = std::unique_ptr<BIO, decltype(&BIO_free)>;
-using X509Ptr = std::unique_ptr<X509, decltype(&X509_free)>;
-using KeyPtr = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
-
-Bio reading(const std::string& pem) {
-  return {BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), BIO_free};
-}
-
-// Without it OpenSSL asks the terminal.
-int no_passphrase(char*, int, int, void* asked) {
-  *static_cast<bool*>(asked) = true;
-  return -1;
-}
-
-X509Ptr next_certificate(BIO* from) {
-  bool asked = false;
-  return {PEM_read_bio_X509(from, nullptr, &no_passphrase, &asked), X509_free};
-}
 
 bool was_end() {
   return ERR_GET_LIB(ERR_peek_last_error()) == ERR_LIB_PEM &&
@@ -65,7 +45,7 @@ std::string mistake_in_key(const std::string& pem, const std::string& certificat
   ERR_clear_error();
   bool asked = false;
   const Bio from = reading(pem);
-  const KeyPtr key{PEM_read_bio_PrivateKey(from.get(), nullptr, &no_passphrase, &asked), EVP_PKEY_free};
+  const KeyPtr key = read_key(from.get(), asked);
   ERR_clear_error();
   if (asked) return "is protected by a passphrase; write the key without, as of: openssl pkey -in FILE";
   if (key == nullptr) {
